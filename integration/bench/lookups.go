@@ -47,7 +47,7 @@ func lookups(t *table, _ string) error {
 	const rounds = 200
 	again := pass(slices.Repeat(addrs, rounds)) / time.Duration(rounds*len(addrs))
 	notes = append(notes, fmt.Sprintf("clew %s the first time, then %d ns", first.Round(time.Microsecond), again.Nanoseconds()))
-	for _, tool := range [][]string{{"addr2line", "-fie", debug}, {"llvm-symbolizer", "--obj=" + debug}} {
+	for _, tool := range [][]string{{"addr2line", "-fie", debug}, {"llvm-symbolizer-19", "--obj=" + debug}} {
 		var cost [3]time.Duration
 		for i, list := range [][]uint64{addrs[:1], addrs, slices.Repeat(addrs, 1+repeats)} {
 			if cost[i], err = toolCPU(tool, list); err != nil {

@@ -27,7 +27,7 @@ func askLLVM(file string, addrs []uint64) (all [][]llvmFrame, err error) {
 	for _, a := range addrs {
 		fmt.Fprintf(&in, "%#x\n", a)
 	}
-	cmd := exec.Command("llvm-symbolizer", "--obj="+file, "--inlines", "--no-demangle", "--output-style=JSON")
+	cmd := exec.Command("llvm-symbolizer-19", "--obj="+file, "--inlines", "--no-demangle", "--output-style=JSON")
 	cmd.Stdin, cmd.Stderr = &in, os.Stderr
 	out, err := cmd.Output()
 	if err != nil {

@@ -49,6 +49,7 @@ func corpus() (all []build) {
 	for _, flags := range []string{"-O0 -gdwarf-5", "-O2 -gdwarf-4", "-O3 -gdwarf-5*", "-O2 -gdwarf-5 -fdebug-types-section"} {
 		all = append(all, one("clang", flags, cxxl), one("clang-19", flags, cxxl))
 	}
+	all = append(all, reproducible()...)
 	const keep = "cp prog prog.plain"
 	return append(all,
 		one("clang-19", "-O2 -flto -fuse-ld=lld -gdwarf-5", cxxl),
@@ -75,6 +76,32 @@ func corpus() (all []build) {
 	)
 }
 
+// reproducible lists builds as distributions and build systems make them: the folder of compilation is
+// relative, or none, so that programs from different folders are the same.
+func reproducible() (all []build) {
+	const below = "mkdir -p sub && cp work.* part.* sub && cd sub && "
+	for _, tool := range []string{"gcc", "clang", "clang-19"} {
+		for _, flags := range []string{"-O2 -gdwarf-4", "-O2 -gdwarf-5*"} {
+			flags, short := strings.CutSuffix(flags, "*")
+			make := func(where, mapped, rest string) {
+				command := tool + " " + flags + " -ffile-prefix-map=" + mapped + rest
+				all = append(all, build{tool + " " + flags + " " + mapped, short && tool != "clang", []string{where + command}})
+			}
+			make("", "$PWD=.", cc)
+			make("", "$PWD=build/a", " $PWD/work.c -o prog")
+			make(below, "$PWD=../../a/..", " ../work.c -o ../prog")
+			make(below, "$PWD=..", " ../work.cc part.cc -pthread -o ../prog -lstdc++ -lm")
+			make(below, "$(dirname $PWD)/=", " ../work.c -o ../prog")
+		}
+	}
+	return append(all,
+		one("g++", "-O2 -gdwarf-5 -flto -ffile-prefix-map=$PWD=.", cxx), one("g++", "-O2 -gdwarf-5 -fdebug-types-section -ffile-prefix-map=$PWD=src", cxx),
+		build{"g++ -gdwarf-5 -gsplit-dwarf $PWD=./sub/..", false, []string{
+			"mkdir -p sub && g++ -O2 -gdwarf-5 -ffile-prefix-map=$PWD=sub/.." + cxx + ".plain",
+			"g++ -O2 -gdwarf-5 -gsplit-dwarf -ffile-prefix-map=$PWD=sub/.." + cxx}},
+		one("rustc", "-O -g --remap-path-prefix=$PWD=src*", " $PWD/work.rs -o prog"))
+}
+
 // one is a build by one command. A star behind the flags makes it part of what CI runs.
 func one(tool, flags, rest string) build {
 	flags, short := strings.CutSuffix(flags, "*")
@@ -85,7 +112,8 @@ func one(tool, flags, rest string) build {
 // tools are those that a build needs, but for what every machine has.
 func (b *build) tools() (all []string) {
 	for _, command := range b.commands {
-		tool, _, _ := strings.Cut(command, " ")
+		command = command[strings.LastIndex(command, "&& ")+1:]
+		tool, _, _ := strings.Cut(strings.TrimPrefix(command, "& "), " ")
 		if tool != "cp" && tool != "./prog" {
 			all = append(all, tool)
 		}

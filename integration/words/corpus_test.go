@@ -12,7 +12,7 @@ import (
 // some builds of the corpus, a few of each compiler and form; the log names how many it
 // leaves out.
 func TestCorpus(t *testing.T) {
-	testneed.Tool(t, "llvm-symbolizer")
+	testneed.Tool(t, "llvm-symbolizer-19")
 	testneed.Tool(t, "gdb")
 	for _, b := range corpus() {
 		for _, tool := range b.tools() {

@@ -30,7 +30,7 @@ func cost(args []string) error {
 		{"clew", append([]string{self, childClew, file}, addrs...)},
 		{"debug/dwarf: open, list units", append([]string{self, childGo, file}, addrs...)},
 		{"addr2line -fi", append([]string{"addr2line", "-fie", file}, addrs...)},
-		{"llvm-symbolizer", append([]string{"llvm-symbolizer", "--obj=" + file}, addrs...)},
+		{"llvm-symbolizer-19", append([]string{"llvm-symbolizer-19", "--obj=" + file}, addrs...)},
 	} {
 		cmd := exec.Command(tool.args[0], tool.args[1:]...)
 		cmd.Stderr = os.Stderr

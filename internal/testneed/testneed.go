@@ -63,7 +63,7 @@ var Needs = []Need{
 	{Name: "ld64.lld-19", Programs: []string{"ld64.lld-19"}, Debian: []string{"lld-19"}},
 	{Name: "llvm-objdump-19", Programs: []string{"llvm-objdump-19"}, Debian: []string{"llvm-19"}},
 	{Name: "gdb", Programs: []string{"gdb"}, Debian: []string{"gdb"}},
-	{Name: "llvm-symbolizer", Programs: []string{"llvm-symbolizer"}, Debian: []string{"llvm"}},
+	{Name: "llvm-symbolizer-19", Programs: []string{"llvm-symbolizer-19"}, Debian: []string{"llvm-19"}},
 	{Name: "dsymutil-19", Programs: []string{"dsymutil-19"}, Debian: []string{"llvm-19"}},
 	{Name: "llvm-dwp-19", Programs: []string{"llvm-dwp-19"}, Debian: []string{"llvm-19"}},
 	{Name: "dwp", Programs: []string{"dwp"}, Debian: []string{"binutils"}},

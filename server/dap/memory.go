@@ -9,7 +9,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"path/filepath"
 	"regexp"
 	"strconv"
 	"strings"
@@ -205,8 +204,7 @@ func (r *memory) instructions(found []native.Instruction, skipped, count int) (o
 			one.Symbol = found[i].Function
 		}
 		if f := &found[i]; f.Line > 0 && (f.File != file || f.Line != line) { // of the first instruction of a line, as Delve
-			path := r.program.Config.ClientPath(f.File)
-			one.Location, one.Line = &dap.Source{Name: filepath.Base(path), Path: path}, f.Line
+			one.Location, one.Line = r.program.Config.Source(f.File, ""), f.Line
 			file, line = f.File, f.Line
 		}
 		out = append(out, one)

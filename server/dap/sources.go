@@ -8,9 +8,9 @@ import (
 	"github.com/google/go-dap"
 
 	"github.com/clewdbg/clew/server/dap/debuggee"
-	"github.com/clewdbg/clew/server/dap/frames"
 	"github.com/clewdbg/clew/server/dap/wire"
 	"github.com/clewdbg/clew/server/dapwire"
+	"github.com/clewdbg/clew/server/native"
 	"github.com/clewdbg/clew/server/stop"
 )
 
@@ -50,7 +50,7 @@ func (s *sources) onLoadedSources(_ context.Context, m *dapwire.Message) error {
 	}
 	body := dap.LoadedSourcesResponseBody{Sources: []dap.Source{}}
 	for _, file := range t.Sources() {
-		if path := s.program.Config.ClientPath(file); frames.IsAbsolute(path) {
+		if path := s.program.Config.ClientPath(file); native.IsAbsolute(path) {
 			body.Sources = append(body.Sources, dap.Source{Name: filepath.Base(path), Path: path})
 		}
 	}

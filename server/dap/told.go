@@ -1,8 +1,6 @@
 package dap
 
 import (
-	"path/filepath"
-
 	"github.com/google/go-dap"
 
 	"github.com/clewdbg/clew/server/dap/debuggee"
@@ -82,6 +80,5 @@ func (s *sharing) toldBreakpoint(b *session.Breakpoint) {
 }
 
 func (s *sharing) sourceOf(file string) *dap.Source {
-	path := s.config.ClientPath(file)
-	return &dap.Source{Name: filepath.Base(path), Path: path}
+	return s.config.Source(file, "")
 }

@@ -67,7 +67,7 @@ func (c *Code) Disassemble(start, end uint64, s Syntax) ([]Instruction, error) {
 		return nil, fmt.Errorf("%v, %q: %w", arch, s, errSyntax)
 	}
 	code := c.images.Bytes(start, int(end-start))
-	d := listing{c: c, rows: img.File.NativeRows(start-img.Bias, end-img.Bias), bias: img.Bias}
+	d := listing{c: c, rows: img.File.NativeRows(start-img.Bias, end-img.Bias), bias: img.Bias, image: img.Path, sources: make(map[string]string)}
 	for at := 0; at < len(code); {
 		one := decode(code[at:], start+uint64(at))
 		d.add(&one)
@@ -92,6 +92,19 @@ type listing struct {
 	bias uint64
 	in   Function // the function of the instruction before
 	out  []Instruction
+
+	image   string
+	sources map[string]string // where files lie, by their names
+}
+
+// source is [FindSource], once for each file.
+func (d *listing) source(file string) string {
+	path, known := d.sources[file]
+	if !known {
+		path, _ = FindSource(file, d.image)
+		d.sources[file] = path
+	}
+	return path
 }
 
 // add adds an instruction, with its function and line.
@@ -104,7 +117,7 @@ func (d *listing) add(one *Instruction) {
 		d.rows = d.rows[1:]
 	}
 	if len(d.rows) > 0 && d.rows[0].Addr <= one.Addr-d.bias {
-		one.File, one.Line = d.rows[0].File, d.rows[0].Line
+		one.File, one.Line = d.source(d.rows[0].File), d.rows[0].Line
 	}
 	if one.Target != 0 {
 		if name := d.c.label(one.Target); name != "" {

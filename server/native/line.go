@@ -44,10 +44,10 @@ func (c *Code) line(file string, line int) (found []Place, more bool) {
 	if path.Clean(file) == "." || line <= 0 {
 		return nil, false
 	}
-	named := func(path string) bool { return endsIn(path, file) }
 	var all []lineIn
 	best := 0
 	for img := range c.images.Files {
+		named := func(path string) bool { return endsIn(path, file) || path != file && sourceOf(path, img.Path) == file }
 		at, rows := img.File.NativeLine(path.Base(file), named, line)
 		if len(rows) == 0 {
 			continue
@@ -96,7 +96,7 @@ func (c *Code) places(in *lineIn) (found []Place) {
 		if in.image.File.IsGo(row.Addr) || last.Contains(row.Addr) && !inLast.Contains(row.Addr) {
 			continue
 		}
-		p := Place{Addr: row.Addr, File: row.File, Line: in.line}
+		p := Place{Addr: row.Addr, File: sourceOf(row.File, in.image.Path), Line: in.line}
 		key := copyOf{entry: row.Addr}
 		if all := in.image.File.NativeAt(row.Addr); len(all) > 0 {
 			fn := &all[0]
@@ -131,6 +131,13 @@ func (c *Code) Row(addr uint64) (Row, bool) {
 	if !ok || img.File == nil {
 		return Row{}, false
 	}
+	row, ok := rowAt(img, addr)
+	row.File = sourceOf(row.File, img.Path)
+	return row, ok
+}
+
+// rowAt is Row with the file as the table names it.
+func rowAt(img codemap.Bound, addr uint64) (Row, bool) {
 	rows := img.File.NativeRows(addr-img.Bias, addr-img.Bias+1)
 	if len(rows) == 0 {
 		return Row{}, false
@@ -150,7 +157,7 @@ func (c *Code) LineRanges(addr uint64) (out []unwind.Range) {
 		return nil
 	}
 	vaddr := addr - img.Bias
-	at, ok := c.Row(addr)
+	at, ok := rowAt(img, addr)
 	in := img.File.NativeAt(vaddr)
 	if !ok || len(in) == 0 {
 		return nil

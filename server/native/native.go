@@ -34,7 +34,7 @@ type Function struct {
 	Body    uint64
 	Ranges  []unwind.Range // the function's code, with that of parts which are moved away
 	Image   string
-	File    string // where it begins; "" if it is not known
+	File    string // where it begins, as [FindSource] has it; "" if it is not known
 	Line    int
 	Symbol  bool // a symbol is all that is known of it
 	Inlined bool
@@ -118,7 +118,7 @@ func (c *Code) FunctionsAt(addr uint64) (found []Function) {
 // function binds a function to where its image is.
 func (c *Code) function(img codemap.Bound, n *symbols.Native) Function {
 	f := Function{
-		Name: names.Short(n.Name), Signature: n.Name, Entry: n.Entry + img.Bias, Image: img.Path, File: n.File, Line: n.Line,
+		Name: names.Short(n.Name), Signature: n.Name, Entry: n.Entry + img.Bias, Image: img.Path, File: sourceOf(n.File, img.Path), Line: n.Line,
 		Symbol: n.Symbol, Inlined: n.Inlined, Resolver: n.Resolver,
 	}
 	for _, r := range n.Ranges {
@@ -134,7 +134,7 @@ func (c *Code) Sources() []string {
 	for img := range c.images.Files {
 		for path := range img.File.NativeSources {
 			if len(seen) < maxSources {
-				seen[path] = true
+				seen[sourceOf(path, img.Path)] = true
 			}
 		}
 	}

@@ -1,7 +1,6 @@
 package stop
 
 import (
-	"path/filepath"
 	"strings"
 
 	"github.com/clewdbg/clew/internal/unwind/prologue"
@@ -57,7 +56,7 @@ func (c *nativeCode) Function(addr uint64) (lines.Function, bool) {
 
 func (c *nativeCode) function(fn *native.Function) lines.Function {
 	out := lines.Function{Name: fn.Name, Entry: fn.Entry, Ranges: fn.Ranges, Glue: c.through && stepping.IsGlue(fn.Name, fn.File)}
-	if filepath.IsAbs(fn.File) && !out.Glue { // else a distribution's, whose source is not on this machine, or without lines
+	if native.IsAbsolute(fn.File) && !out.Glue { // else a distribution's, whose source is not on this machine, or without lines
 		out.Body = fn.Body
 	}
 	return out

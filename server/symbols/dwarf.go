@@ -93,12 +93,17 @@ func isPlaced(f *elf.File) bool {
 // splitUnit opens a split unit's file: where the unit says, or beside the program, to
 // which it may have been moved.
 func (p place) splitUnit(dir, name string) (*dwarfline.Source, error) {
-	places := []string{name}
+	said := name
 	if !filepath.IsAbs(name) {
-		places[0] = filepath.Join(dir, name)
+		said = filepath.Join(dir, name)
 	}
+	places := []string{said}
 	if p.path != "" {
-		places = append(places, filepath.Join(filepath.Dir(p.path), filepath.Base(name)))
+		beside := filepath.Dir(p.path)
+		if !filepath.IsAbs(said) { // as -ffile-prefix-map makes it
+			places = []string{filepath.Join(beside, said), said}
+		}
+		places = append(places, filepath.Join(beside, filepath.Base(name)))
 	}
 	f, err := openFirst(places)
 	if err != nil {

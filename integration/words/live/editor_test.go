@@ -13,11 +13,10 @@ import (
 	"github.com/clewdbg/clew/server/dapwire/dapwiretest"
 )
 
-// inEditor is a row for editors, to which a path that is not absolute is of no use: Delve
-// writes it, clew does not.
+// inEditor is a row for editors, which get the name of a file that is not found.
 func inEditor(r row) row {
-	if !filepath.IsAbs(r.file) {
-		r.place = place{}
+	if r.file != "" && !filepath.IsAbs(r.file) {
+		r.file = filepath.Base(r.file)
 	}
 	return r
 }
@@ -36,6 +35,9 @@ func fromEditor(t *testing.T, at *target, style string) (rows []row) {
 		own["names"] = style
 	}
 	args := map[string]any{"mode": "exec", "program": at.exe, "args": []string{at.stop}, "clew": own}
+	if at.sources != "" {
+		args["substitutePath"] = []map[string]string{{"from": at.sources, "to": ""}}
+	}
 	if at.core != "" {
 		args = map[string]any{"mode": "core", "program": at.exe, "coreFilePath": at.core, "clew": own}
 	}
@@ -49,6 +51,14 @@ func fromEditor(t *testing.T, at *target, style string) (rows []row) {
 	must(e.Ask("launch", args, nil))
 	_, err = e.Event("initialized")
 	must(err)
+	if at.breakpoint.line > 0 {
+		var set dap.SetBreakpointsResponseBody
+		must(e.Ask("setBreakpoints", map[string]any{"source": map[string]any{"path": at.breakpoint.file},
+			"breakpoints": []map[string]any{{"line": at.breakpoint.line}}}, &set))
+		if b := set.Breakpoints; len(b) != 1 || !b[0].Verified || b[0].Source == nil || b[0].Source.Path != at.breakpoint.file {
+			t.Errorf("the breakpoint is %+v", b)
+		}
+	}
 	must(e.Ask("configurationDone", nil, nil))
 	thread, _, err := e.Stopped()
 	must(err)
@@ -61,6 +71,9 @@ func fromEditor(t *testing.T, at *target, style string) (rows []row) {
 		r := row{pc: number(t, strings.TrimPrefix(f.InstructionPointerReference, "0x"), 16), name: f.Name}
 		if f.Source != nil {
 			r.place = place{f.Source.Path, f.Line}
+			if r.file == "" && f.Source.PresentationHint == "deemphasize" {
+				r.file = f.Source.Name
+			}
 		}
 		rows = append(rows, inEditor(r))
 	}

@@ -32,6 +32,10 @@ type target struct {
 	exe, core string
 	stop      string // "" of a core file
 	goroutine uint64 // whose stack is shown, 0 for the one that has stopped
+
+	// In an editor: the folder of the sources, which debugging information does not name, and a breakpoint.
+	sources    string
+	breakpoint place
 }
 
 // TestSameWords: text, JSON, an editor and a terminal show one stack in the same words, in

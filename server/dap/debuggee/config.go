@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"sync"
 
+	"github.com/google/go-dap"
+
 	"github.com/clewdbg/clew/server/delve"
 	"github.com/clewdbg/clew/server/delve/internals"
 	"github.com/clewdbg/clew/server/names"
@@ -148,6 +150,22 @@ func (c *Config) ClientPath(path string) string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return delve.SubstitutePath(path, c.toClient)
+}
+
+// Source describes a source file that debugging information of an image names, nil for none. One that is not found has no path, or an
+// editor opens a page that says there is no such file; it is shown, and passed over where an editor looks for a frame to open.
+func (c *Config) Source(file, image string) *dap.Source {
+	path := c.ClientPath(file)
+	if found, ok := native.FindSource(file, image); ok && !native.IsAbsolute(path) {
+		path = c.ClientPath(found)
+	}
+	switch {
+	case path == "":
+		return nil
+	case !native.IsAbsolute(path):
+		return &dap.Source{Name: filepath.Base(path), Origin: path + " is not found; substitutePath can say where it is", PresentationHint: "deemphasize"}
+	}
+	return &dap.Source{Name: filepath.Base(path), Path: path}
 }
 
 // ServerPath is a path of the client's as the debugger knows it.

@@ -90,10 +90,3 @@ func (a *assembled) remark(i int, annotate debuggee.Annotate) string {
 	}
 	return s
 }
-
-// IsAbsolute says whether a path is absolute on the client's system, whichever that is (/a/b, C:\a\b, \\server\a).
-// Debug information of libc has paths within its source tree only.
-func IsAbsolute(path string) bool {
-	drive := len(path) > 2 && path[1] == ':' && (path[2] == '\\' || path[2] == '/')
-	return drive || strings.HasPrefix(path, "/") || strings.HasPrefix(path, `\\`)
-}

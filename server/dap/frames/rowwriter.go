@@ -3,7 +3,6 @@ package frames
 import (
 	"encoding/json"
 	"fmt"
-	"path/filepath"
 	"strconv"
 	"strings"
 
@@ -96,8 +95,8 @@ func (w *rowWriter) wordsOf(f *unwind.Frame, remark string) (*words, error) {
 // describe returns a frame's name, place and address.
 func (w *rowWriter) describe(f *unwind.Frame, style names.Style) dap.StackFrame {
 	out := dap.StackFrame{Name: frameName(f, style), InstructionPointerReference: fmt.Sprintf("%#x", f.PC.Raw())}
-	if path := w.program.Config.ClientPath(f.File); IsAbsolute(path) { // or an editor opens a page that says there is no such file
-		out.Source, out.Line, out.Column = &dap.Source{Name: filepath.Base(path), Path: path}, f.Line, f.Column
+	if source := w.program.Config.Source(f.File, f.Image); source != nil {
+		out.Source, out.Line, out.Column = source, f.Line, f.Column
 	}
 	if isFaint(f) || f.TailCall || strings.HasPrefix(f.Function, "runtime.") {
 		out.PresentationHint = "subtle"

@@ -40,7 +40,7 @@ func run(t testing.TB, dir, tool string, args ...string) {
 // TestEqualToLLVM compares every chain with llvm-symbolizer's: depth, names, files,
 // lines and columns.
 func TestEqualToLLVM(t *testing.T) {
-	symbolizer := testneed.Tool(t, "llvm-symbolizer")
+	symbolizer := testneed.Tool(t, "llvm-symbolizer-19")
 	for _, c := range []struct{ tool, flags string }{
 		{"g++", "-O0 -gdwarf-5"},
 		{"g++", "-O2 -gdwarf-4"},
@@ -92,7 +92,7 @@ func equalToLLVM(t *testing.T, symbolizer, prog string) {
 // wrong where they are not there: the line of code that is perhaps inlined is not
 // shown as its caller's.
 func TestSplitUnits(t *testing.T) {
-	symbolizer := testneed.Tool(t, "llvm-symbolizer")
+	symbolizer := testneed.Tool(t, "llvm-symbolizer-19")
 	for _, c := range []struct{ tool, pack, version string }{
 		{"g++", "dwp", "-gdwarf-4"},
 		{"clang", "dwp", "-gdwarf-4"},

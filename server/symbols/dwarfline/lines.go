@@ -100,8 +100,11 @@ func (t *lineTable) path(f *lineFile) string {
 		return name
 	}
 	folder, err := t.text(t.folders[i])
-	if err != nil {
+	switch {
+	case err != nil:
 		return name
+	case t.version >= 5 && i == 0 && folder != "": // the folder of compilation itself (DWARF 5, section 6.2.4)
+		return join(folder, name)
 	}
 	return join(join(t.compDir, folder), name)
 }

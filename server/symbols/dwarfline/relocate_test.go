@@ -22,7 +22,7 @@ func TestRelocated(t *testing.T) {
 		t.Run(c.tool+" "+c.flags, func(t *testing.T) {
 			t.Parallel()
 			tool, flags := testneed.Tool(t, c.tool), strings.Fields(c.flags)
-			equalToLLVM(t, testneed.Tool(t, "llvm-symbolizer"), build(t, tool, append(flags, "-c", "other.c")...))
+			equalToLLVM(t, testneed.Tool(t, "llvm-symbolizer-19"), build(t, tool, append(flags, "-c", "other.c")...))
 
 			object := build(t, tool, append(flags, "-c", "chain.c")...)
 			dir := filepath.Dir(object)
