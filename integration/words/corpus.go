@@ -43,13 +43,16 @@ func corpus() (all []build) {
 		all = append(all, one("clang", flags, cc), one("clang-19", flags, cc))
 	}
 	for _, flags := range []string{"-O0 -gdwarf-5", "-O1 -gdwarf-4", "-O2 -gdwarf-4", "-O2 -gdwarf-5*", "-O3 -gdwarf-4", "-O3 -gdwarf-5", "-Os -gdwarf-5", "-O2 -flto -gdwarf-5*", "-O3 -flto -gdwarf-4",
-		"-O2 -gdwarf-4 -fdebug-types-section*", "-O2 -gdwarf-5 -fdebug-types-section", "-O2 -gdwarf-5 -gsplit-dwarf", "-O2 -gdwarf-5 -gz=zlib*", "-O2 -gdwarf-4 -gz=zlib-gnu", "-O2 -g1", "-O2 -shared -fPIC -gdwarf-5"} {
+		"-O2 -gdwarf-4 -fdebug-types-section*", "-O2 -gdwarf-5 -fdebug-types-section", "-O2 -gdwarf-5 -gsplit-dwarf", "-O2 -gdwarf-5 -gz=zlib*", "-O2 -g1", "-O2 -shared -fPIC -gdwarf-5"} {
 		all = append(all, one("g++", flags, cxx))
 	}
 	for _, flags := range []string{"-O0 -gdwarf-5", "-O2 -gdwarf-4", "-O3 -gdwarf-5*", "-O2 -gdwarf-5 -fdebug-types-section"} {
 		all = append(all, one("clang", flags, cxxl), one("clang-19", flags, cxxl))
 	}
 	all = append(all, reproducible()...)
+	for _, flags := range []string{"-O2 -gdwarf-4", "-O2 -gdwarf-5*"} {
+		all = append(all, one("gcc", flags, " label.s work.c -o prog"))
+	}
 	const keep = "cp prog prog.plain"
 	return append(all,
 		one("clang-19", "-O2 -flto -fuse-ld=lld -gdwarf-5", cxxl),
@@ -69,6 +72,8 @@ func corpus() (all []build) {
 			"g++ -O2 -gdwarf-4" + cxx, keep, "g++ -O3 -gdwarf-4" + cxx + "2", "cp prog2 prog2.plain", "dwz -q -m common prog prog2"}},
 		build{"g++ -gdwarf-5, dwz -m", true, []string{
 			"g++ -O2 -gdwarf-5" + cxx, keep, "g++ -O1 -gdwarf-5" + cxx + "2", "cp prog2 prog2.plain", "dwz -q -m common prog prog2"}},
+		build{"g++ -gdwarf-4, zlib-gnu", false, []string{
+			"g++ -O2 -gdwarf-4" + cxx, keep, "objcopy --compress-debug-sections=zlib-gnu prog"}},
 		build{"g++ -gdwarf-5, zstd", true, []string{
 			"g++ -O2 -gdwarf-5" + cxx, keep, "objcopy --compress-debug-sections=zstd prog"}},
 		build{"g++ -gdwarf-5, a separate debug file", false, []string{

@@ -83,6 +83,9 @@ func (f *File) nativeCalls(vaddr uint64) []Call {
 	fn, named := f.function(vaddr)
 	if t := f.dwarf(); t != nil {
 		if calls, err := t.Calls(vaddr); err == nil {
+			if !calls[0].Function && calls[0].Line > 0 && !(named && fn.sized) {
+				fn = f.assembled(t, vaddr, fn)
+			}
 			out := make([]Call, len(calls))
 			for i := range calls {
 				c := &calls[i]
@@ -98,7 +101,7 @@ func (f *File) nativeCalls(vaddr uint64) []Call {
 		return nil
 	}
 	c := Call{Function: demangle(fn.name)}
-	if fn.guess {
+	if fn.guess || !fn.sized && f.label(vaddr).start > fn.start { // a label of a function's, or a function
 		c.Label = fn.start
 	}
 	return []Call{c}

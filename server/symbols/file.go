@@ -29,6 +29,7 @@ type File struct {
 	goTable   func() *gotab.Table
 	model     func() *codemodel.Image
 	functions func() functions
+	labels    func() []function
 	dwarf     func() described
 	calls     cache[uint64, []Call]
 	jumps     cache[jump, []Call]
@@ -67,6 +68,8 @@ type object interface {
 	// that the file exports.
 	fullSymbols() bool
 	readFunctions() functions
+	// localLabels lists labels in code which may be functions.
+	localLabels() []function
 	readGoTable() *gotab.Table
 	// openDWARF returns the debugging information, nil if there is none.
 	openDWARF() described
@@ -136,6 +139,7 @@ func newFile(o object) *File {
 		object: o, goTable: sync.OnceValue(o.readGoTable), functions: sync.OnceValue(o.readFunctions), dwarf: sync.OnceValue(o.openDWARF),
 	}
 	f.model = sync.OnceValue(f.newModel)
+	f.labels = sync.OnceValue(f.readLabels)
 	return f
 }
 

@@ -3,7 +3,10 @@ package symbols
 import (
 	"debug/elf"
 	"slices"
+	"sort"
+	"strings"
 
+	"github.com/clewdbg/clew/internal/elffile"
 	"github.com/clewdbg/clew/internal/unwind/cfi"
 	"github.com/clewdbg/clew/unwind"
 )
@@ -48,6 +51,64 @@ func (f *elfFile) boundLabels(all []function) {
 			fn.end = min(fn.end, next)
 		}
 	}
+}
+
+// assembled returns the function of an assembler's that an instruction is in, which the line table t covers. fn is the
+// function by the other symbols, if any, and has no size.
+//
+// Situation: DWARF has no function of an assembler's which has no type, and one that is not exported looks like a label within
+// another. Example: "second:" behind the exported "first:", in a file assembled with -g. The nearest label before the
+// instruction counts, as in GDB and llvm-symbolizer, where the label's code is in the line table too. Test: TestAssembled.
+func (f *File) assembled(t described, vaddr uint64, fn function) function {
+	label := f.label(vaddr)
+	if label.name == "" || label.start <= fn.start && fn.name != "" {
+		return fn
+	}
+	if at, err := t.Calls(label.start); err != nil || at[0].Line == 0 || at[0].Function {
+		return fn
+	}
+	return label
+}
+
+// label returns the local label whose code has an instruction, if any.
+func (f *File) label(vaddr uint64) (label function) {
+	all := f.labels()
+	if i := sort.Search(len(all), func(i int) bool { return all[i].start > vaddr }) - 1; i >= 0 && vaddr < all[i].end {
+		label = all[i]
+	}
+	return label
+}
+
+// readLabels returns the local labels of code, sorted: one for each address, which ends where the next function or label begins.
+func (f *File) readLabels() []function {
+	all := onePerAddress(f.localLabels()).all
+	functions := f.functions().all
+	for i := range all {
+		l := &all[i]
+		if i+1 < len(all) {
+			l.end = min(l.end, all[i+1].start)
+		}
+		if next := sort.Search(len(functions), func(k int) bool { return functions[k].start > l.start }); next < len(functions) {
+			l.end = min(l.end, functions[next].start)
+		}
+	}
+	return all
+}
+
+// localLabels implements [object].
+func (f *elfFile) localLabels() (all []function) {
+	for _, ef := range []*elf.File{f.File, f.debug} {
+		if ef == nil {
+			continue
+		}
+		for _, s := range elffile.Symbols(ef, elf.SHT_SYMTAB) {
+			local := elf.ST_TYPE(s.Info) == elf.STT_NOTYPE && elf.ST_BIND(s.Info) == elf.STB_LOCAL
+			if local && s.Name != "" && !strings.HasPrefix(s.Name, "$") && inCode(ef, s) && len(all) < maxFunctions {
+				all = append(all, function{start: s.Value, end: sectionEnd(ef, s.Value), name: s.Name})
+			}
+		}
+	}
+	return all
 }
 
 // after returns the first of sorted addresses that is higher than addr, 0 for none.

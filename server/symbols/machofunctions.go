@@ -35,6 +35,9 @@ func (f *machoFile) readFunctions() functions {
 	return table
 }
 
+// localLabels implements [object]: every symbol counts already.
+func (f *machoFile) localLabels() []function { return nil }
+
 // symbolFunctions returns the symbols of code, those that can be read.
 func (f *machoFile) symbolFunctions() (out []function, errs []error) {
 	for _, from := range []*macho.File{f.File, f.dsym} {

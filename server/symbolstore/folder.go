@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/clewdbg/clew/imagemap"
 	"github.com/clewdbg/clew/imagemap/macho"
@@ -47,18 +48,22 @@ const maxFiles = 1 << 17
 type folder struct {
 	path  string
 	index map[string][]string // paths by build ID
+	more  bool                // there are files that were not looked into
 }
 
 // find implements source.
 func (f *folder) find(id []byte, code bool) ([]string, error) {
 	paths := f.usual(id)
 	if f.index == nil && (len(paths) == 0 || code && !slices.ContainsFunc(paths, hasCode)) {
-		f.index = walk(f.path)
+		f.index, f.more = walk(f.path)
 	}
 	for _, path := range f.index[string(id)] {
 		if !slices.Contains(paths, path) {
 			paths = append(paths, path)
 		}
+	}
+	if len(paths) == 0 && f.more {
+		return nil, fmt.Errorf("nothing of build %x is among the first %d files of %s", id, maxFiles, f.path)
 	}
 	return paths, nil
 }
@@ -83,23 +88,70 @@ func (f *folder) usual(id []byte) (out []string) {
 	return out
 }
 
-// walk indexes the regular files below a folder. What cannot be read is left out.
-func walk(root string) map[string][]string {
-	index := make(map[string][]string)
-	n := 0
-	_ = filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
-		if err != nil || !entry.Type().IsRegular() {
+// walk indexes the regular files below a folder. What cannot be read is left out. Symbolic links are followed, wherever they
+// lead to: to a debug file from .build-id, to the build's output from Bazel's and Nix' folders. What they lead to comes after
+// what lies in the folder itself, and counts once: links may form rings.
+func walk(root string) (index map[string][]string, more bool) {
+	w := walker{index: make(map[string][]string), seen: make(map[string]bool)}
+	w.later = []string{root}
+	for at := 0; at < len(w.later); at++ {
+		w.visit(w.later[at])
+	}
+	return w.index, w.files > maxFiles
+}
+
+// walker walks through folders.
+type walker struct {
+	index map[string][]string // paths by build ID
+	seen  map[string]bool     // files and folders, by their paths without links
+	later []string            // links
+	files int                 // that were looked into
+}
+
+// visit looks at a file, or at all that lies below a folder.
+func (w *walker) visit(path string) {
+	real, err := filepath.EvalSymlinks(path)
+	if err != nil {
+		return
+	}
+	_ = filepath.WalkDir(real, func(at string, entry fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return nil
+		case w.files > maxFiles:
+			return fs.SkipAll
+		case w.seen[at] && entry.IsDir():
+			return fs.SkipDir
+		case w.seen[at]:
 			return nil
 		}
-		if n++; n > maxFiles {
-			return fs.SkipAll
-		}
-		for _, id := range buildIDs(path) {
-			index[string(id)] = append(index[string(id)], path)
+		w.seen[at] = true
+		named := path + strings.TrimPrefix(at, real) // as users know it
+		switch {
+		case entry.Type()&fs.ModeSymlink != 0:
+			if w.files++; w.files <= maxFiles {
+				w.later = append(w.later, named)
+			}
+		case entry.Type().IsRegular():
+			w.file(named, entry)
 		}
 		return nil
 	})
-	return index
+}
+
+// smallest is less than any file with a build ID has, in bytes. Files of the kernel's (/proc), some of which never end, say that they are empty.
+const smallest = 64
+
+func (w *walker) file(path string, entry fs.DirEntry) {
+	if w.files++; w.files > maxFiles {
+		return
+	}
+	if info, err := entry.Info(); err != nil || info.Size() < smallest {
+		return
+	}
+	for _, id := range buildIDs(path) {
+		w.index[string(id)] = append(w.index[string(id)], path)
+	}
 }
 
 // buildIDs reads the build IDs of a file: of a universal Mach-O file there are

@@ -150,6 +150,22 @@ func TestStores(t *testing.T) {
 			}
 			check(t, "a folder", s, b)
 
+			linked := t.TempDir()
+			for from, to := range map[string]string{
+				folder: "elsewhere", ".": "ring", "ring": "ring2", "ring/ring2/missing": "dangling", "loop": "loop",
+			} {
+				if err := os.Symlink(from, filepath.Join(linked, to)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if err := os.Symlink(linked, linked+".link"); err != nil {
+				t.Fatal(err)
+			}
+			if s, err = Open(linked + ".link"); err != nil {
+				t.Fatal(err)
+			}
+			check(t, "links", s, b)
+
 			img, _ := image(t, b.stripped)
 			usual := t.TempDir()
 			id := hexOf(img.BuildID)
