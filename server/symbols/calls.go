@@ -1,6 +1,9 @@
 package symbols
 
-import "sync"
+import (
+	"slices"
+	"sync"
+)
 
 // Call is a function that an instruction belongs to, and the source line there.
 type Call struct {
@@ -24,9 +27,13 @@ type Call struct {
 func (f *File) Calls(vaddr uint64) []Call {
 	if t := f.GoTable(); t != nil {
 		if fn, ok := t.Func(vaddr); ok && fn.HasTables() {
+			calls, err := fn.Calls(vaddr)
+			if err != nil {
+				f.goProblems.add(err)
+			}
 			var out []Call
-			for c := range fn.Calls(vaddr) {
-				out = append(out, Call{Function: c.Name, File: c.File, Line: c.Line, Described: true})
+			for _, c := range calls {
+				out = append(out, Call{Function: c.Name, File: c.File, Line: c.Line, Described: err == nil})
 			}
 			return out
 		}
@@ -48,6 +55,30 @@ func (f *File) IsGo(vaddr uint64) bool {
 // HasDWARF says whether the file, or its separate debug file, describes its code in
 // DWARF.
 func (f *File) HasDWARF() bool { return f.dwarf() != nil }
+
+// found are problems that were found later than the file was opened.
+type found struct {
+	mu  sync.Mutex
+	all []error
+}
+
+// maxFound bounds them.
+const maxFound = 8
+
+// add adds one, once.
+func (p *found) add(err error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if len(p.all) < maxFound && !slices.ContainsFunc(p.all, func(known error) bool { return known.Error() == err.Error() }) {
+		p.all = append(p.all, err)
+	}
+}
+
+func (p *found) list() []error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return slices.Clone(p.all)
+}
 
 // cache holds what was found for code that is not Go's. Demangling takes longer
 // than looking up, and a program's stacks have the same addresses again and again, as its steps

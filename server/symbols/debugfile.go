@@ -100,7 +100,7 @@ func (f *File) Problems() []error {
 	if t := f.dwarf(); t != nil {
 		out = append(out, t.Problems()...)
 	}
-	return out
+	return append(out, f.goProblems.list()...)
 }
 
 // AddProblem adds one. It is for the code that opens the file.

@@ -26,15 +26,16 @@ type File struct {
 	vtablesOnce sync.Once
 	vtables     []vtable // see [File.VTable]
 
-	goTable   func() *gotab.Table
-	model     func() *codemodel.Image
-	functions func() functions
-	labels    func() []function
-	dwarf     func() described
-	calls     cache[uint64, []Call]
-	jumps     cache[jump, []Call]
-	named     cache[string, []uint64]
-	natives   cache[string, nativeFound]
+	goTable    func() *gotab.Table
+	goProblems found
+	model      func() *codemodel.Image
+	functions  func() functions
+	labels     func() []function
+	dwarf      func() described
+	calls      cache[uint64, []Call]
+	jumps      cache[jump, []Call]
+	named      cache[string, []uint64]
+	natives    cache[string, nativeFound]
 }
 
 // object is a file in one format. Addresses are the linker's.

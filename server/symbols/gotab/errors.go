@@ -12,6 +12,18 @@ func (e *FormatError) Error() string {
 	return fmt.Sprintf("gopclntab: offset %#x: %s", e.Offset, e.Reason)
 }
 
+// An InlineError says which inlined call of a function cannot be.
+type InlineError struct {
+	Function string
+	Entry    uint64
+	Call     int32 // its index in the function's inline tree
+	Reason   string
+}
+
+func (e *InlineError) Error() string {
+	return fmt.Sprintf("gopclntab: inlined calls in %s at %#x are left out: call %d %s", e.Function, e.Entry, e.Call, e.Reason)
+}
+
 // A VersionError means that the bytes start as another version of the table:
 // that of Go 1.2 to 1.19, or one of the other byte order.
 type VersionError struct {

@@ -1,14 +1,13 @@
 package gotab
 
-import "iter"
-
 // Indices of the tables behind runtime._func, and the size of a
 // runtime.inlinedCall (runtime/symtabinl.go).
 const (
 	pcdataInlTreeIndex = 2
 	funcdataInlTree    = 3
 	inlinedCallSize    = 16
-	maxInlineDepth     = 512 // far above the compiler's budget
+	maxInlineDepth     = 512     // far above the compiler's budget, as is
+	maxInlined         = 1 << 20 // of calls in one function
 )
 
 // A Call is one level of inlining at a PC.
@@ -21,29 +20,42 @@ type Call struct {
 	Inlined   bool   // false for the physical function, always the last
 }
 
-// Calls yields the functions that the instruction at pc belongs to, the
-// innermost inlined one first, the physical function last. Without function
-// data ([Table.WithFuncData]) only the physical function comes, with the
-// innermost position.
-func (f Func) Calls(pc uint64) iter.Seq[Call] {
-	return func(yield func(Call) bool) {
-		if f.t == nil || !f.Contains(pc) {
-			return
+// Calls returns the functions that the instruction at pc belongs to, the innermost inlined one first, the physical function
+// last. Without function data ([Table.WithFuncData]) only the physical function comes, with the innermost position. An
+// [InlineError] says that the inlined calls are not to be believed: then the physical function comes alone, without a position,
+// which would be that of another function. Outside the function there are none.
+func (f Func) Calls(pc uint64) ([]Call, error) {
+	if f.t == nil || !f.Contains(pc) {
+		return nil, nil
+	}
+	var out []Call
+	tree := f.inlineTree()
+	for index := int32(maxInlined); ; {
+		file, line, _ := f.FileLine(pc)
+		at, wrong := f.inlinedIndex(tree, pc)
+		switch { // callers come first in the tree
+		case wrong == "" && at == index:
+			wrong = "is its own caller"
+		case wrong == "" && at > index:
+			wrong = "comes behind one that it calls"
 		}
-		tree := f.inlineTree()
-		for range maxInlineDepth {
-			file, line, _ := f.FileLine(pc)
-			call, parent, ok := f.inlinedAt(tree, pc)
-			if !ok {
-				yield(Call{PC: pc, Name: f.Name(), File: file, Line: line, StartLine: f.StartLine})
-				return
-			}
-			call.PC, call.File, call.Line = pc, file, line
-			if !yield(call) {
-				return
-			}
-			pc = parent
+		var call Call
+		parent := uint64(0)
+		if wrong == "" && len(out)+1 == maxInlineDepth {
+			wrong = "lies too deep"
 		}
+		if wrong == "" && at >= 0 {
+			call, parent, wrong = f.inlined(tree, at)
+		}
+		switch {
+		case wrong != "":
+			return []Call{{PC: pc, Name: f.Name(), StartLine: f.StartLine}}, &InlineError{f.Name(), f.Entry, at, wrong}
+		case at < 0:
+			return append(out, Call{PC: pc, Name: f.Name(), File: file, Line: line, StartLine: f.StartLine}), nil
+		}
+		call.PC, call.File, call.Line = pc, file, line
+		out = append(out, call)
+		pc, index = parent, at
 	}
 }
 
@@ -57,29 +69,35 @@ func (f Func) inlineTree() []byte {
 	return f.t.funcdata[off:]
 }
 
-// inlinedAt returns the inlined call that pc belongs to and the PC of its call
-// site; ok is false in the physical function.
-func (f Func) inlinedAt(tree []byte, pc uint64) (call Call, parent uint64, ok bool) {
+// inlinedIndex returns the index of the inlined call that pc belongs to, -1 in the physical function, where
+// there is no tree too.
+func (f Func) inlinedIndex(tree []byte, pc uint64) (index int32, wrong string) {
 	off, ok := f.pcdataOff(pcdataInlTreeIndex)
-	if !ok {
-		return Call{}, 0, false
+	if !ok || tree == nil {
+		return -1, ""
 	}
-	index, ok := f.pcvalue(off, pc)
-	if !ok || index < 0 {
-		return Call{}, 0, false
+	index, ok = f.pcvalue(off, pc)
+	switch {
+	case !ok || index < 0:
+		return -1, ""
+	case index >= maxInlined || (uint64(index)+1)*inlinedCallSize > uint64(len(tree)):
+		return index, "is behind the end of the tree"
 	}
-	at := uint64(index) * inlinedCallSize
-	if at+inlinedCallSize > uint64(len(tree)) {
-		return Call{}, 0, false
-	}
-	rec := tree[at:]
+	return index, ""
+}
+
+// inlined returns an inlined call, and the PC of its call site.
+func (f Func) inlined(tree []byte, index int32) (call Call, parent uint64, wrong string) {
+	rec := tree[uint64(index)*inlinedCallSize:]
 	name := cstring(f.t.names, uint64(f.t.order.Uint32(rec[4:])))
-	// The call site lies in this function; anything else is corrupt.
 	parent = f.Entry + uint64(f.t.order.Uint32(rec[8:]))
-	if name == nil || !f.Contains(parent) {
-		return Call{}, 0, false
+	switch {
+	case name == nil:
+		return Call{}, 0, "has no name"
+	case !f.Contains(parent):
+		return Call{}, 0, "is made outside the function"
 	}
-	return Call{Name: string(name), StartLine: int32(f.t.order.Uint32(rec[12:])), Inlined: true}, parent, true
+	return Call{Name: string(name), StartLine: int32(f.t.order.Uint32(rec[12:])), Inlined: true}, parent, ""
 }
 
 // pcdataOff is where the i-th PC data table starts in pctab.

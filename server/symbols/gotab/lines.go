@@ -40,7 +40,8 @@ func (f Func) lineAddrs(at []uint64, file string, line int) (own, called []uint6
 	for _, pc := range at {
 		index, _ := f.pcvalue(inlined, pc)
 		inner := true
-		for c := range f.Calls(pc) {
+		calls, _ := f.Calls(pc)
+		for _, c := range calls {
 			switch is := c.Line == line && c.File == file; {
 			case is && inner && !found[index]:
 				found[index] = true

@@ -1,10 +1,14 @@
 package gotab_test
 
 import (
+	"bytes"
 	"debug/elf"
 	"debug/gosym"
+	"encoding/binary"
+	"errors"
 	"os"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 
@@ -132,6 +136,73 @@ func TestSPDeltaAgainstDebugFrame(t *testing.T) {
 	})
 }
 
+// funcData returns go:func.* of a program.
+func funcData(t *testing.T, f *elf.File, m gotab.Module) []byte {
+	t.Helper()
+	for _, s := range f.Sections {
+		if s.Type == elf.SHT_PROGBITS && s.Flags&elf.SHF_ALLOC != 0 && m.GoFunc >= s.Addr && m.GoFunc < s.Addr+s.Size {
+			return contents(t, s)[m.GoFunc-s.Addr:]
+		}
+	}
+	t.Fatal("no function data")
+	return nil
+}
+
+// checkLies changes the inlined call at an address: what cannot be is refused by name, and the physical function stays, without a line.
+func checkLies(t *testing.T, table *gotab.Table, data []byte) {
+	fn, calls := twoInlined(t, table)
+	pc := calls[0].PC
+	word := func(n uint64) []byte { return binary.LittleEndian.AppendUint32(nil, uint32(n)) }
+	record := slices.Concat(word(calls[1].PC-fn.Entry), word(uint64(calls[0].StartLine)))
+	for name, lie := range map[string]struct {
+		caller uint64
+		want   string
+	}{
+		"its own caller":       {pc - fn.Entry, "is its own caller"},
+		"a caller behind it":   {fn.End - fn.Entry, "is made outside the function"},
+		"a caller in front":    {^uint64(0), "is made outside the function"},
+		"the physical as told": {calls[1].PC - fn.Entry, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			lying := slices.Clone(data)
+			for at := 0; ; at += len(record) {
+				i := bytes.Index(lying[at:], record)
+				if i < 0 {
+					break
+				}
+				at += i
+				copy(lying[at:], word(lie.caller))
+			}
+			at, _ := table.WithFuncData(lying).Func(pc)
+			got, err := at.Calls(pc)
+			var refused *gotab.InlineError
+			switch {
+			case lie.want == "":
+				if err != nil || !slices.Equal(got, calls) {
+					t.Errorf("%+v, %v", got, err)
+				}
+			case !errors.As(err, &refused) || refused.Reason != lie.want || len(got) != 1 || got[0].Name != fn.Name() || got[0].Line != 0 || got[0].File != "":
+				t.Errorf("%+v, %v", got, err)
+			}
+		})
+	}
+}
+
+// twoInlined finds an address with two calls inlined into each other.
+func twoInlined(t *testing.T, table *gotab.Table) (gotab.Func, []gotab.Call) {
+	t.Helper()
+	for i := range table.Len() {
+		fn, _ := table.At(i)
+		for pc := fn.Entry; pc < fn.End; pc++ {
+			if calls, err := fn.Calls(pc); err == nil && len(calls) == 3 && calls[0].StartLine != calls[1].StartLine {
+				return fn, calls
+			}
+		}
+	}
+	t.Fatal("nothing is inlined")
+	return gotab.Func{}, nil
+}
+
 // The truth for inlined calls is the runtime's own answer, in the test binary.
 func TestCallsAgainstRuntime(t *testing.T) {
 	needAMD64(t)
@@ -145,11 +216,9 @@ func TestCallsAgainstRuntime(t *testing.T) {
 	}
 	defer f.Close()
 	table, m := textOf(t, f, findTable(t, f))
-	for _, s := range f.Sections {
-		if s.Type == elf.SHT_PROGBITS && s.Flags&elf.SHF_ALLOC != 0 && m.GoFunc >= s.Addr && m.GoFunc < s.Addr+s.Size {
-			table = table.WithFuncData(contents(t, s)[m.GoFunc-s.Addr:])
-		}
-	}
+	data := funcData(t, f, m)
+	table = table.WithFuncData(data)
+	t.Run("lies", func(t *testing.T) { checkLies(t, table, data) })
 	// The test binary may be position-independent: find its load bias.
 	live := uint64(funcAddress(t))
 	var bias uint64
@@ -172,9 +241,9 @@ func TestCallsAgainstRuntime(t *testing.T) {
 			if pc+1 == fn.End {
 				continue // the return address behind it is the next function's, and the runtime names that
 			}
-			var got []gotab.Call
-			for c := range fn.Calls(pc) {
-				got = append(got, c)
+			got, err := fn.Calls(pc)
+			if err != nil {
+				t.Fatal(err)
 			}
 			for level, c := range got {
 				// The runtime shortens type arguments, and does not know the name of

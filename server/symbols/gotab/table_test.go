@@ -213,7 +213,8 @@ func FuzzParse(f *testing.F) {
 			for _, pc := range []uint64{pc, fn.Entry, fn.End - 1} {
 				fn.SPDelta(pc)
 				fn.FileLine(pc)
-				for range fn.Calls(pc) {
+				if calls, err := fn.Calls(pc); err != nil && len(calls) != 1 || len(calls) > maxInlineDepth {
+					t.Fatalf("%d calls, %v", len(calls), err)
 				}
 			}
 		}
