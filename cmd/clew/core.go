@@ -52,6 +52,7 @@ func (f *stackFlags) openCore(ctx context.Context, executable string, debugFolde
 		return nil, nil, failf("%v", err)
 	}
 	opened = append(opened, s.Close)
+	f.died = core.Died()
 	process := live.NewCore(s, core, live.CoreFiles{Executable: executable, Sysroot: f.sysroot, Find: findOnServers(ctx)})
 	process.FindDebugFiles(debugFolders)
 	return process, done, nil

@@ -252,7 +252,7 @@ func readInput(name string, stdin io.Reader) ([]byte, error) {
 	if name != "-" {
 		f, err := os.Open(name)
 		if err != nil {
-			return nil, fmt.Errorf("read %s: %w; check the name and the permissions", name, cause(err))
+			return nil, fmt.Errorf("read %s: %w; check the name and the permissions", name, rootCause(err))
 		}
 		defer f.Close()
 		if info, err := f.Stat(); err == nil && info.IsDir() {
@@ -263,7 +263,7 @@ func readInput(name string, stdin io.Reader) ([]byte, error) {
 	data, err := io.ReadAll(io.LimitReader(in, maxInput+1))
 	switch {
 	case err != nil:
-		return nil, fmt.Errorf("read %s: %w", name, cause(err))
+		return nil, fmt.Errorf("read %s: %w", name, rootCause(err))
 	case len(data) > maxInput:
 		return nil, fmt.Errorf("read %s: larger than %d MiB, which no backtrace needs", name, maxInput>>20)
 	}

@@ -37,7 +37,7 @@ Exit codes: 0 done, 1 failed, 2 wrong usage.`,
 			for i, path := range args {
 				var err error
 				if files[i], err = os.Open(path); err != nil {
-					return failf("read %s: %v; check the name and the permissions", path, cause(err))
+					return failf("read %s: %v; check the name and the permissions", path, rootCause(err))
 				}
 				defer files[i].Close()
 			}

@@ -132,9 +132,9 @@ func encodeEach(out *bytes.Buffer, documents iter.Seq2[*document.Document, error
 	return nil
 }
 
-// cause is an error without the operation and the path that the caller names
+// rootCause is an error without the operation and the path that the caller names
 // himself.
-func cause(err error) error {
+func rootCause(err error) error {
 	if pe, ok := errors.AsType[*fs.PathError](err); ok {
 		return pe.Err
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/clewdbg/clew/internal/unwind/snapshot"
+	"github.com/clewdbg/clew/server/cause"
 	"github.com/clewdbg/clew/server/delve/executable"
 	"github.com/clewdbg/clew/server/delve/reading"
 	"github.com/clewdbg/clew/server/engine"
@@ -238,6 +239,11 @@ func (f *stackFlags) look(ctx context.Context, process *live.Process, e *engine.
 		return nil, err
 	}
 	l := &listed{flags: f, ctx: ctx, at: at, prepared: prepared, threads: threads, unlisted: unlisted}
+	if d := f.death(ctx, at, prepared); d != nil {
+		if threads, ok := first(&d.Thread, threads); ok {
+			l.threads, l.died = threads, d
+		}
+	}
 	if glanced != nil {
 		l.paused = glanced.Paused()
 	}
@@ -283,6 +289,7 @@ type listed struct {
 	corrupt   []error        // goroutines that could not be read
 	unlisted  error          // why the goroutines are not known, nil if they are
 	values    *held          // nil for none
+	died      *cause.Death   // what ended the program: the first thread is the one that died. nil for none
 	paused    time.Duration  // how long the process stood still, 0 where a debugger holds it
 }
 
@@ -357,7 +364,7 @@ func (l *listed) wanted(stacks iter.Seq[unwind.Stack]) iter.Seq[unwind.Stack] {
 	wants := l.flags.listing.wants()
 	return func(yield func(unwind.Stack) bool) {
 		for s := range stacks {
-			if !wants(&s) {
+			if crashOf(l.died, &s) == nil && !wants(&s) {
 				continue
 			}
 			l.truncated = l.truncated || s.Stop == unwind.Truncated
@@ -404,6 +411,9 @@ func (l *listed) empty() *export.Set {
 	f := l.flags
 	set := &export.Set{Arch: l.at.Arch(), Images: l.at.Images(), Pid: f.pid, Names: f.names, All: true, OneFileEach: f.listing.oneFileEach, Ancestors: f.listing.ancestors}
 	l.values.add(set)
+	if l.died != nil {
+		set.Crash = l.died.Crash
+	}
 	for i := range l.threads {
 		if len(l.threads[i].Segments) > 1 { // else there is no change of stacks to name
 			set.Threads = append(set.Threads, l.threads[i].Thread)
@@ -421,12 +431,18 @@ func (l *listed) page(process *live.Process, by listing.By) *export.Page {
 	}
 	page := &export.Page{Title: process.Name(), Paused: l.paused, Summary: new(listing.Summary)}
 	groups := listing.NewGroups(by)
+	own := listing.NewGroups(listing.None) // of the stack that died
 	for s := range l.each() {
 		page.Summary.Add(&s)
+		if page.Crash == nil && crashOf(l.died, &s) != nil {
+			page.Crash = l.died.Crash
+			own.Add(&s)
+			continue
+		}
 		groups.Add(&s)
 	}
 	page.Scheduler = l.scheduler()
-	page.Groups = groups.Sorted(order)
+	page.Groups = append(own.Sorted(""), groups.Sorted(order)...)
 	return page
 }
 

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/clewdbg/clew/internal/unwind/snapshot"
+	"github.com/clewdbg/clew/internal/unwind/stackjson"
 	"github.com/clewdbg/clew/server/export"
 	"github.com/clewdbg/clew/server/names"
 	"github.com/clewdbg/clew/server/stop"
@@ -20,7 +21,8 @@ type stackResult struct {
 	// stack of a million frames need not be held whole to be written as CBF.
 	addresses *export.Addresses
 	names     names.Style
-	held      *held // values, nil for none
+	held      *held            // values, nil for none
+	crash     *stackjson.Crash // what ended the program, nil for none
 }
 
 // exitCode is 3 when a stack is truncated, be it by the depth asked for.
@@ -47,7 +49,7 @@ func (r *stackResult) write(out io.Writer, form *export.Format, path string) err
 
 func (r *stackResult) set() *export.Set {
 	set := &export.Set{
-		Arch: r.at.Arch(), Stacks: slices.Values(r.stacks), Threads: r.threads, Images: r.at.Images(), Names: r.names,
+		Arch: r.at.Arch(), Stacks: slices.Values(r.stacks), Threads: r.threads, Images: r.at.Images(), Names: r.names, Crash: r.crash,
 		Snapshot: func() (*snapshot.Snapshot, error) { return r.at.Snapshot(r.threads, r.stacks) },
 	}
 	r.held.add(set)

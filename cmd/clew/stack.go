@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/clewdbg/clew/server/corefile"
 	"github.com/clewdbg/clew/server/delve"
 	"github.com/clewdbg/clew/server/delve/interpose"
 	"github.com/clewdbg/clew/server/delve/reading"
@@ -28,6 +29,8 @@ type stackFlags struct {
 	pid        int
 	connect    string
 	core       string
+	died       corefile.Died // of the core file
+	launched   int           // the ID of a program that clew runs, 0 for none
 	sysroot    string
 	breakAt    []string
 	goroutine  string
@@ -246,6 +249,9 @@ func (f *stackFlags) assembleOnce(ctx context.Context, process *live.Process, e 
 		values = newHeld(&f.values, at.EngineInput().Target.Memory)
 	}
 	result := assemble(ctx, e, at, threads, f.depth, f.form.Addresses != nil && len(threads) == 1, values)
+	if prepared, err := at.Prepare(ctx, e); err == nil && len(result.stacks) == 1 {
+		result.crash = crashOf(f.death(ctx, at, prepared), &result.stacks[0])
+	}
 	if err := context.Cause(ctx); err != nil {
 		return nil, failf("%v", err)
 	}
@@ -282,6 +288,7 @@ func openTarget(ctx context.Context, f *stackFlags, args, debugFolders []string,
 	process := live.NewProcess(s)
 	process.FindDebugFiles(debugFolders)
 	if len(args) > 0 {
+		f.launched = s.Pid()
 		if _, err := process.RunTo(ctx, notify, f.breakAt...); err != nil {
 			_ = done()
 			return nil, nil, failf("%v", err)

@@ -11,8 +11,9 @@ import (
 	"github.com/clewdbg/clew/internal/testneed"
 )
 
-// Core runs a program until the kernel writes a core file of it.
-func Core(t testing.TB, env []string, command ...string) (path string) {
+// Dump runs a program until the kernel writes a core file of it, and returns that and what the program has printed. The test is left out
+// where no core file is written.
+func Dump(t testing.TB, env []string, command ...string) (core, printed string) {
 	t.Helper()
 	pattern, err := os.ReadFile("/proc/sys/kernel/core_pattern")
 	if err != nil {
@@ -30,7 +31,14 @@ func Core(t testing.TB, env []string, command ...string) (path string) {
 	}
 	cores, err := filepath.Glob(filepath.Join(dir, "core*"))
 	if err != nil || len(cores) != 1 {
-		t.Fatalf("core files: %v, %v\n%s", cores, err, out)
+		t.Fatalf("core files: %v, %v\n%.500s", cores, err, out)
 	}
-	return cores[0]
+	return cores[0], string(out)
+}
+
+// Core is [Dump] without what was printed.
+func Core(t testing.TB, env []string, command ...string) string {
+	t.Helper()
+	core, _ := Dump(t, env, command...)
+	return core
 }

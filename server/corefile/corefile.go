@@ -2,6 +2,7 @@ package corefile
 
 import (
 	"debug/elf"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -26,6 +27,7 @@ type File struct {
 	entry    uint64          // the executable's entry point, 0 if unknown
 	signs    bool            // false where the processor cannot sign addresses
 	pacMask  uint64          // as the kernel has noted it, else 0
+	died     Died
 }
 
 // segment is memory that the file holds.
@@ -114,7 +116,8 @@ func (f *File) read() error {
 	sort.Slice(f.segments, func(i, j int) bool { return f.segments[i].Start < f.segments[j].Start })
 	f.name(notes)
 	sort.SliceStable(f.maps, func(i, j int) bool { return f.maps[i].Start < f.maps[j].Start })
-	f.entry = notes.entry
+	f.entry, f.died = notes.entry, notes.died
+	f.died.Pid, f.died.Order = notes.pid, f.elf.ByteOrder
 	f.signs, f.pacMask = !notes.hasHwcap || notes.hwcap&procfs.HasPAC != 0, notes.pacMask
 	return nil
 }
@@ -138,6 +141,9 @@ func (f *File) name(n *notes) {
 		at[f.maps[i].Start] = i
 		if n.vdso != 0 && f.maps[i].Start == n.vdso {
 			f.maps[i].Path = "[vdso]"
+		}
+		if n.onStack >= f.maps[i].Start && n.onStack < f.maps[i].End {
+			f.maps[i].Path = "[stack]"
 		}
 	}
 	for _, file := range n.files {
@@ -254,6 +260,18 @@ func (f *File) Inode(path string) uint64 {
 	}
 	return 0
 }
+
+// Died is what a core file says of the signal that ended the process.
+type Died struct {
+	Thread uint64 // that has got it
+	Signal int    // its number, 0 where none has ended the process
+	Info   []byte // struct siginfo, nil where it was not written
+	Order  binary.ByteOrder
+	Pid    int // the process's ID, as it saw itself; 0 if it is not known
+}
+
+// Died returns that.
+func (f *File) Died() Died { return f.died }
 
 // Executable is the path that the program was run from, "" if unknown.
 func (f *File) Executable() string {

@@ -14,11 +14,14 @@ import (
 // The notes that matter here (elf.h of the GNU C library and Linux).
 const (
 	ntPrstatus = 1 // one for each thread
+	ntPrpsinfo = 3
+	ntSiginfo  = 0x53494749 // "SIGI": struct siginfo, of the signal that a thread has got
 	ntAuxv     = 6
 	ntFile     = 0x46494c45 // "FILE"
 	ntPAC      = 0x406      // NT_ARM_PAC_MASK, by the name "LINUX"
 
 	atHwcap       = 16
+	atRandom      = 25 // bytes that the kernel has put onto the first thread's stack
 	atEntry       = 9  // the executable's entry point
 	atSysinfoEhdr = 33 // where the vDSO is
 )
@@ -48,9 +51,12 @@ func tooMany(what string, limit int) error {
 // notes is what they tell.
 type notes struct {
 	entry, vdso uint64
+	onStack     uint64 // an address on the first thread's stack, 0 if none is known
 	hwcap       uint64
 	hasHwcap    bool
 	size        uint64 // of all segments so far, in bytes
+	died        Died
+	pid         int
 	pacMask     uint64 // of code's addresses, 0 where there is no note
 	files       []mappedFile
 	kinds       map[uint32]int // how many notes there are of each kind
@@ -143,6 +149,12 @@ func (n *notes) read(p *elf.Prog, f *elf.File) error {
 		name := data[12 : 12+nameSize]
 		// Delve's dumps have notes without a name.
 		switch core := bytes.HasPrefix(name, []byte("CORE")) || len(bytes.Trim(name, "\x00")) == 0; {
+		case core && kind == ntPrstatus && n.kinds[kind] == 1:
+			n.status(desc)
+		case core && kind == ntSiginfo && n.kinds[kind] == 1 && n.kinds[ntPrstatus] == 1:
+			n.died.Info = desc.data
+		case core && kind == ntPrpsinfo && len(desc.data) >= 28 && word == 8:
+			n.pid = int(int32(desc.order.Uint32(desc.data[24:])))
 		case core && kind == ntAuxv:
 			n.auxv(desc)
 		case core && kind == ntFile:
@@ -181,6 +193,16 @@ func (w *words) next() (uint64, bool) {
 	return v, true
 }
 
+// status reads the state of the first thread, which is the one that died (fs/coredump.c): struct elf_prstatus begins with the signal's
+// number, code and errno, the number again, and two sets of signals of a word each.
+func (n *notes) status(w words) {
+	at := 16 + 2*w.size
+	if len(w.data) < at+4 {
+		return
+	}
+	n.died.Signal, n.died.Thread = int(int16(w.order.Uint16(w.data[12:]))), uint64(w.order.Uint32(w.data[at:]))
+}
+
 // auxv reads the auxiliary vector: pairs of words, ended by type 0.
 func (n *notes) auxv(w words) {
 	for {
@@ -192,6 +214,8 @@ func (n *notes) auxv(w words) {
 		switch kind {
 		case atEntry:
 			n.entry = value
+		case atRandom:
+			n.onStack = value
 		case atSysinfoEhdr:
 			n.vdso = value
 		case atHwcap:

@@ -11,6 +11,7 @@ import (
 
 	"github.com/clewdbg/clew/cbf"
 	"github.com/clewdbg/clew/internal/printable"
+	"github.com/clewdbg/clew/internal/unwind/stackjson"
 	"github.com/clewdbg/clew/internal/version"
 	"github.com/clewdbg/clew/unwind"
 )
@@ -27,10 +28,12 @@ var ErrForeignFolder = errors.New("the folder holds other files than exported st
 
 // Index is the contents of index.json: the list of a folder's stacks.
 type Index struct {
-	Producer     string       `json:"producer"`     // "clew v1.28.0 (...)"
-	Architecture string       `json:"architecture"` // "amd64"
-	Images       string       `json:"images"`       // name of the file with the image map of all
-	Stacks       []IndexEntry `json:"stacks"`
+	Producer     string `json:"producer"`     // "clew v1.28.0 (...)"
+	Architecture string `json:"architecture"` // "amd64"
+	Images       string `json:"images"`       // name of the file with the image map of all
+	// Crash is what ended the program: the first stack is the one that died. nil for none.
+	Crash  *stackjson.Crash `json:"crash,omitempty"`
+	Stacks []IndexEntry     `json:"stacks"`
 }
 
 // IndexEntry is one stack in a folder.
@@ -103,7 +106,7 @@ func WriteFolder(dir string, set *Set) error {
 func (s *Set) fill(write func(File) error) error {
 	p := pack{
 		set: s, write: write, taken: make(map[[2]uint64]bool), names: make(map[string]bool),
-		index: Index{Producer: version.Get().String(), Architecture: s.Arch.String(), Images: ImagesFile, Stacks: []IndexEntry{}},
+		index: Index{Producer: version.Get().String(), Architecture: s.Arch.String(), Images: ImagesFile, Crash: s.Crash, Stacks: []IndexEntry{}},
 	}
 	for st := range s.traces() {
 		if err := p.add(&st); err != nil {

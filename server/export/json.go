@@ -12,11 +12,11 @@ import (
 	"github.com/clewdbg/clew/unwind"
 )
 
-// json writes {"stacks":[...],"images":[...],"producer":"..."} on one line: the images are those that
+// json writes {"crash":{...},"stacks":[...],"images":[...],"producer":"..."} on one line: the images are those that
 // frames lie in, which a reader elsewhere needs for names.
 func (s *Set) json(w io.Writer) error {
 	if s.Groups != nil {
-		return s.Groups.json(w, s.Arch, s.Images)
+		return s.Groups.json(w, s.Arch, s.Images, s.Crash)
 	}
 	return writeJSON(w, s.Arch, func(yield func(stackjson.Stack, *unwind.Stack) bool) {
 		for one := range s.Stacks {
@@ -30,7 +30,7 @@ func (s *Set) json(w io.Writer) error {
 				return
 			}
 		}
-	}, s.Images)
+	}, s.Images, s.Crash)
 }
 
 type imageForm struct {
@@ -42,9 +42,16 @@ type imageForm struct {
 }
 
 // writeJSON writes forms of stacks, each as it comes.
-func writeJSON(w io.Writer, arch unwind.Arch, stacks iter.Seq2[stackjson.Stack, *unwind.Stack], images *imagemap.ImageMap) error {
+func writeJSON(w io.Writer, arch unwind.Arch, stacks iter.Seq2[stackjson.Stack, *unwind.Stack], images *imagemap.ImageMap, crash *stackjson.Crash) error {
 	used := make(map[uint64]bool) // by the images' bases
 	before := `{"stacks":[`
+	if crash != nil {
+		text, err := stackjson.Marshal(crash)
+		if err != nil {
+			return fmt.Errorf("crash as JSON: %w", err)
+		}
+		before = `{"crash":` + string(text) + `,"stacks":[`
+	}
 	for form, s := range stacks {
 		line, err := stackjson.Marshal(form)
 		if err != nil {

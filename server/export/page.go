@@ -23,11 +23,12 @@ type Page struct {
 	Paused    time.Duration
 	Summary   *listing.Summary
 	Groups    []*listing.Group
-	Left      int // groups that a limit left out
+	Crash     *stackjson.Crash // what ended the program: the first group is the stack that died. nil for none
+	Left      int              // groups that a limit left out
 }
 
 // json writes a stack for each group, with the IDs of the goroutines that it stands for.
-func (p *Page) json(w io.Writer, arch unwind.Arch, images *imagemap.ImageMap) error {
+func (p *Page) json(w io.Writer, arch unwind.Arch, images *imagemap.ImageMap, crash *stackjson.Crash) error {
 	return writeJSON(w, arch, func(yield func(stackjson.Stack, *unwind.Stack) bool) {
 		for _, g := range p.Groups {
 			form := stackjson.FromStack(arch, &g.Stack, false)
@@ -36,7 +37,7 @@ func (p *Page) json(w io.Writer, arch unwind.Arch, images *imagemap.ImageMap) er
 				return
 			}
 		}
-	}, images)
+	}, images, crash)
 }
 
 // counted are the groups' stacks, with the number of those that they stand for.
@@ -74,8 +75,14 @@ const (
 func (p *Page) Text(w io.Writer, o TextOptions) error {
 	o.Fold = true
 	t := table{TextOptions: o}
+	groups := p.Groups
+	if p.Crash != nil && len(groups) > 0 {
+		t.crash(p.Crash, &groups[0].Stack)
+		t.out.WriteByte('\n')
+		groups = groups[1:]
+	}
 	p.summary(&t)
-	for _, g := range p.Groups {
+	for _, g := range groups {
 		t.out.WriteByte('\n')
 		t.group(g)
 		if _, err := t.out.WriteTo(w); err != nil {
@@ -98,6 +105,9 @@ func groupCount(n int) string {
 
 // Cut leaves at most n groups; 0 leaves all.
 func (p *Page) Cut(n int) {
+	if p.Crash != nil && n > 0 {
+		n++ // the stack that died is no choice
+	}
 	if n > 0 && n < len(p.Groups) {
 		p.Left = len(p.Groups) - n
 		p.Groups = p.Groups[:n]
@@ -150,7 +160,10 @@ func (p *Page) summary(t *table) {
 // places says where the stacks of the first groups are in the program's own code.
 func (p *Page) places(t *table) {
 	shown := 0
-	for _, g := range p.Groups {
+	for i, g := range p.Groups {
+		if i == 0 && p.Crash != nil {
+			continue
+		}
 		own := listing.Own(&g.Stack)
 		if own == nil || g.Title != "" || g.Stack.State == nil {
 			continue

@@ -36,6 +36,8 @@ type Set struct {
 	// names, too.
 	Values    func(*unwind.Stack) [][]stackjson.Value
 	Registers bool
+	// Crash is what ended the program: the first stack is the one that died. nil for none.
+	Crash *stackjson.Crash
 	// Head is the first line of text without groups; "" for none.
 	Head string
 	// Groups are written instead of the stacks in text, JSON, pprof and otlp; nil for none.

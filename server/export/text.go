@@ -35,6 +35,8 @@ type TextOptions struct {
 	// SegmentName describes a stack segment by its index in [unwind.Frame]:
 	// "g0 stack". May be nil.
 	SegmentName func(s *unwind.Stack, segment int) string
+	// Crash is what ended the program: the first stack is the one that died. nil for none.
+	Crash *stackjson.Crash
 	// Values are written below their frames; nil for none.
 	Values func(*unwind.Stack) [][]stackjson.Value
 }
@@ -61,6 +63,7 @@ func (s *Set) text(w io.Writer) error {
 			return err
 		}
 	}
+	o.Crash = s.Crash
 	return Text(w, s.Stacks, o)
 }
 
@@ -77,7 +80,12 @@ func Text(w io.Writer, stacks iter.Seq[unwind.Stack], o TextOptions) error {
 	for s := range stacks {
 		t.out.WriteString(between)
 		between = "\n"
-		t.stack(&s)
+		if t.Crash != nil {
+			t.crash(t.Crash, &s)
+			t.Crash = nil
+		} else {
+			t.stack(&s)
+		}
 		if _, err := t.out.WriteTo(w); err != nil {
 			return err
 		}
@@ -107,7 +115,8 @@ var titles = row{"#", "trust", "strategy", "pc", "function", "where"}
 // table writes the tables.
 type table struct {
 	TextOptions
-	out bytes.Buffer
+	out  bytes.Buffer
+	died *stackjson.Crash // of the stack that is written, nil for any other
 }
 
 // style is a terminal's way to show text.
@@ -180,6 +189,9 @@ func (t *table) frames(s *unwind.Stack) {
 	}
 	for i := range s.Frames {
 		rows[i] = t.frameRow(i, &s.Frames[i])
+		if t.diedIn(i, 1) {
+			width[colIndex] = max(width[colIndex], len(diedMark+rows[i][colIndex]))
+		}
 		for c, text := range rows[i] {
 			if n := utf8.RuneCountInString(text); c != colFunction || n <= maxFunctionColumn {
 				width[c] = max(width[c], n)
@@ -202,6 +214,9 @@ func (t *table) frames(s *unwind.Stack) {
 		if n > 1 {
 			rows[i][colIndex] = fmt.Sprintf("%d-%d", i, i+n-1)
 			rows[i][colTrust] = f.Trust.String()
+		}
+		if t.diedIn(i, n) {
+			rows[i][colIndex] = diedMark + rows[i][colIndex]
 		}
 		t.row(rows[i], width, [columns]style{colTrust: trustStyles[f.Trust.Weakness()], colStrategy: dim, colPC: dim, colPlace: dim})
 		t.remarks(f)

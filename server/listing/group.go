@@ -253,5 +253,5 @@ func ofRuntime(function string) bool {
 	return outermost[function]
 }
 
-// outermost are the functions in which the C library starts threads and programs.
-var outermost = map[string]bool{"start_thread": true, "clone": true, "clone3": true, "__clone3": true, "__clone": true, "_start": true, "__libc_start_main": true, "threadentry": true}
+// outermost are the functions in which the C library starts threads and programs, and those that handlers of signals return to.
+var outermost = map[string]bool{"__restore_rt": true, "__kernel_rt_sigreturn": true, "start_thread": true, "clone": true, "clone3": true, "__clone3": true, "__clone": true, "_start": true, "__libc_start_main": true, "threadentry": true}

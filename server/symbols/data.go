@@ -23,6 +23,7 @@ var wanted = map[string]bool{
 	"__jit_debug_descriptor": true, "runtime.allglen": true, "runtime.allgptr": true, "runtime.allm": true, "runtime.allp": true,
 	"runtime.gomaxprocs": true, "runtime.gcphase": true, "runtime.memstats": true, "runtime.waitReasonStrings": true,
 	"_rtld_global": true, "_thread_db_rtld_global__dl_tls_dtv_slotinfo_list": true, "_thread_db_link_map_l_tls_offset": true,
+	"__abort_msg": true, "runtime.printBacklog": true, "runtime.printBacklogIndex": true,
 }
 
 func readData(f *elf.File) map[string]uint64 {
@@ -38,6 +39,19 @@ func readData(f *elf.File) map[string]uint64 {
 		}
 	}
 	return out
+}
+
+// Contents returns up to n bytes of what the file has of loaded memory that the program cannot write to, from vaddr on. Only ELF is looked
+// into.
+func (f *File) Contents(vaddr uint64, n int) []byte {
+	ef, isELF := f.object.(*elfFile)
+	if !isELF {
+		return nil
+	}
+	if p, _ := segmentAt(ef.File, elf.PF_R, vaddr); p == nil || p.Flags&elf.PF_W != 0 {
+		return nil
+	}
+	return readSegment(ef.File, elf.PF_R, vaddr, uint64(max(n, 0)))
 }
 
 // TLS returns the size and alignment of the file's thread-local storage. Only ELF is looked into.

