@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	_ "github.com/clewdbg/clew/cmd/clew/early" // takes over processes that only wait
+	"github.com/clewdbg/clew/internal/crashguard"
 	"github.com/clewdbg/clew/server/debuginfod"
 	"github.com/clewdbg/clew/server/delve"
 	"github.com/clewdbg/clew/server/delve/executable"
@@ -32,6 +33,10 @@ func run(args []string) int {
 		switch args[0] {
 		case "plugin":
 			return servePlugin(args[1:])
+		case crashguard.Command:
+			if len(args) > 1 && args[1] == crashguard.WorkStage {
+				return takeCrash(args[1:])
+			}
 		case loadCommand:
 			return loadExecutable(args[1:])
 		case demoProgram:
@@ -73,7 +78,7 @@ func run(args []string) int {
 }
 
 // ownCommands are those that Delve does not have; the build tag manpages adds one.
-var ownCommands = []func() *cobra.Command{demoCommand, stackCommand, diffCommand, unwindCommand, decodeCommand, encodeCommand, inspectCommand, proxyCommand, pluginsCommand}
+var ownCommands = []func() *cobra.Command{demoCommand, stackCommand, diffCommand, unwindCommand, decodeCommand, encodeCommand, inspectCommand, proxyCommand, pluginsCommand, crashMonitorCommand}
 
 // commandTree is clew's command line: Delve's commands with clew's stacks, and clew's own
 // beside them, so that help and completion know all of them.

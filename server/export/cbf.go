@@ -47,7 +47,7 @@ func (s *Set) cbfFiles(name string) (files []File, err error) {
 	if err != nil {
 		return nil, err
 	}
-	cif, err := imagesData(s.Arch, s.Images)
+	cif, err := ImagesData(s.Arch, s.Images)
 	if err != nil {
 		return nil, err
 	}
@@ -98,7 +98,7 @@ func WriteAddresses(path string, arch unwind.Arch, s *unwind.Stack, a *Addresses
 	if strings.HasSuffix(path, imagesEnding) {
 		return fmt.Errorf("write %s: .cif is the name of the image map that comes with it; name the stack .cbf", path)
 	}
-	cif, err := imagesData(arch, images)
+	cif, err := ImagesData(arch, images)
 	if err != nil {
 		return err
 	}
@@ -126,8 +126,8 @@ func writes(data []byte) func(io.Writer) error {
 	}
 }
 
-// imagesData is the image map as CIF; without one it is a map without images.
-func imagesData(arch unwind.Arch, m *imagemap.ImageMap) ([]byte, error) {
+// ImagesData is the image map as CIF; without one it is a map without images.
+func ImagesData(arch unwind.Arch, m *imagemap.ImageMap) ([]byte, error) {
 	if m == nil {
 		var err error
 		if m, err = imagemap.New(imagemap.WordSize(WordSize(arch)), "", nil); err != nil {

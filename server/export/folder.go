@@ -116,7 +116,7 @@ func (s *Set) fill(write func(File) error) error {
 	if err := p.flush(true); err != nil {
 		return err
 	}
-	cif, err := imagesData(s.Arch, s.Images)
+	cif, err := ImagesData(s.Arch, s.Images)
 	if err != nil {
 		return err
 	}

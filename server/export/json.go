@@ -33,7 +33,8 @@ func (s *Set) json(w io.Writer) error {
 	}, s.Images, s.Crash)
 }
 
-type imageForm struct {
+// ImageForm is an image as JSON has it.
+type ImageForm struct {
 	Base      stackjson.Address `json:"base"`
 	EndOfText stackjson.Address `json:"endOfText"`
 	BuildID   string            `json:"buildID,omitempty"`
@@ -64,14 +65,7 @@ func writeJSON(w io.Writer, arch unwind.Arch, stacks iter.Seq2[stackjson.Stack, 
 			return err
 		}
 		before = ","
-		for j := range s.Frames {
-			if images == nil {
-				break
-			}
-			if img, ok := images.Lookup(uint64(s.Frames[j].PC.Lookup(arch))); ok {
-				used[img.Base] = true
-			}
-		}
+		use(used, arch, s, images)
 	}
 	if before != "," {
 		if _, err := io.WriteString(w, before); err != nil {
@@ -94,14 +88,41 @@ func writeJSON(w io.Writer, arch unwind.Arch, stacks iter.Seq2[stackjson.Stack, 
 	return err
 }
 
+// use marks the images that a stack's frames lie in, by their bases.
+func use(used map[uint64]bool, arch unwind.Arch, s *unwind.Stack, images *imagemap.ImageMap) {
+	for j := range s.Frames {
+		if images == nil {
+			break
+		}
+		if img, ok := images.Lookup(uint64(s.Frames[j].PC.Lookup(arch))); ok {
+			used[img.Base] = true
+		}
+	}
+}
+
+// UsedImages lists the images that frames of the stacks lie in.
+func UsedImages(arch unwind.Arch, stacks []unwind.Stack, images *imagemap.ImageMap) []ImageForm {
+	used := make(map[uint64]bool)
+	for i := range stacks {
+		use(used, arch, &stacks[i], images)
+	}
+	if len(used) == 0 {
+		return nil
+	}
+	return imagesOf(used, images)
+}
+
 // imagesOf lists the images with these bases, in the order of their addresses.
-func imagesOf(used map[uint64]bool, images *imagemap.ImageMap) (out []imageForm) {
+func imagesOf(used map[uint64]bool, images *imagemap.ImageMap) (out []ImageForm) {
 	for _, img := range images.All() {
 		if used[img.Base] {
-			out = append(out, imageForm{
+			out = append(out, ImageForm{
 				stackjson.Address(img.Base), stackjson.Address(img.EndOfText), hex.EncodeToString(img.BuildID), img.Name, img.Path,
 			})
 		}
 	}
 	return out
 }
+
+// ID is the image's build ID.
+func (f *ImageForm) ID() ([]byte, error) { return hex.DecodeString(f.BuildID) }

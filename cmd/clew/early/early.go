@@ -9,12 +9,17 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/clewdbg/clew/internal/crashguard"
 	"github.com/clewdbg/clew/server/lifeline"
 )
 
 func init() {
 	args := os.Args[1:]
 	switch {
+	case len(args) > 1 && args[0] == crashguard.Command && args[1] != "--help" && args[1] != "-h":
+		if code, work := crashguard.Main(args[1:]); !work {
+			os.Exit(code)
+		}
 	case len(args) > 0 && args[0] == lifeline.Command:
 		lifeline.Main()
 		os.Exit(0)

@@ -45,7 +45,7 @@ var ways = map[string]func(){
 	},
 	"gostack": func() { sink = overflow(0) },
 	"unlock":  func() { var mu sync.Mutex; mu.Unlock() },
-	"sigquit": func() { _ = syscall.Kill(os.Getpid(), syscall.SIGQUIT); select {} },
+	"sigquit": func() { quit(); select {} },
 	"sigterm": func() { _ = syscall.Kill(os.Getpid(), syscall.SIGTERM); select {} },
 	"kill":    func() { _ = syscall.Kill(os.Getpid(), syscall.SIGKILL); select {} },
 	"exit":    func() { os.Exit(7) },
@@ -69,6 +69,12 @@ func mapFault() {
 		}()
 	}
 	select {}
+}
+
+// quit sends the signal to its own thread: any other could get it.
+func quit() {
+	runtime.LockOSThread()
+	_ = syscall.Tgkill(os.Getpid(), syscall.Gettid(), syscall.SIGQUIT)
 }
 
 func work() {

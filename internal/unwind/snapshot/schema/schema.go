@@ -20,10 +20,11 @@ const (
 	Decode   = "decode.schema.json"   // what `clew decode` writes and `clew encode` reads
 	Inspect  = "inspect.schema.json"  // the answer of `clew inspect`
 	// InspectRow is a line of `clew inspect --table` or `--lookup`.
-	InspectRow = "inspectrow.schema.json"
-	Plugins    = "plugins.schema.json"   // the answer of `clew plugins` and of clew/plugins
-	DAPExport  = "dapexport.schema.json" // the body of the answer to clew/export
-	DAPImages  = "dapimages.schema.json" // the body of the answer to clew/images
+	InspectRow  = "inspectrow.schema.json"
+	Plugins     = "plugins.schema.json"     // the answer of `clew plugins` and of clew/plugins
+	DAPExport   = "dapexport.schema.json"   // the body of the answer to clew/export
+	DAPImages   = "dapimages.schema.json"   // the body of the answer to clew/images
+	CrashReport = "crashreport.schema.json" // report.json of a crash report
 )
 
 // BaseURL is the common part of the files' $id.

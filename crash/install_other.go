@@ -1,0 +1,5 @@
+//go:build !linux || !(amd64 || arm64)
+
+package crash
+
+func install(Options) error { return ErrUnsupported }
