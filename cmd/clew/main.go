@@ -78,7 +78,7 @@ func run(args []string) int {
 }
 
 // ownCommands are those that Delve does not have; the build tag manpages adds one.
-var ownCommands = []func() *cobra.Command{demoCommand, stackCommand, diffCommand, unwindCommand, decodeCommand, encodeCommand, inspectCommand, proxyCommand, pluginsCommand, crashMonitorCommand}
+var ownCommands = []func() *cobra.Command{demoCommand, stackCommand, diffCommand, unwindCommand, decodeCommand, encodeCommand, inspectCommand, proxyCommand, pluginsCommand, crashCommand, crashMonitorCommand}
 
 // commandTree is clew's command line: Delve's commands with clew's stacks, and clew's own
 // beside them, so that help and completion know all of them.

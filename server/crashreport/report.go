@@ -63,7 +63,7 @@ func Parse(data []byte) (*Report, error) {
 	if err := json.Unmarshal(data, r); err != nil {
 		return nil, err
 	}
-	if r.Version != Version || r.Crash == nil {
+	if r.Version != Version || r.Crash == nil || len(r.Stacks) == 0 || r.Crash.Frame != nil && *r.Crash.Frame < 0 {
 		return nil, ErrVersion
 	}
 	if _, err := unwind.ParseArch(r.Architecture); err != nil {

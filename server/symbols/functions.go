@@ -313,7 +313,7 @@ func (f *File) uniqueAddress(name string) (start uint64) {
 
 // isCalled reports whether a mangled name is that of a function that users call by name.
 func isCalled(mangled, name string) bool {
-	last := name[strings.LastIndexAny(name, ":.")+1:] // of a name in Go, too
+	last := name[strings.LastIndexAny(name, ":.")+1:]                                         // of a name in Go, too
 	if !strings.HasPrefix(mangled, "_") || isWord(last) && !strings.Contains(mangled, last) { // to demangle all takes long
 		return false
 	}

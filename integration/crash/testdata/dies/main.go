@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/signal"
 	"runtime"
 	"strconv"
 	"strings"
@@ -56,6 +57,12 @@ var ways = map[string]func(){
 		for s := []byte(nil); ; s = append(s, make([]byte, 1<<30)...) {
 			sink += len(s)
 		}
+	},
+	"sigwait": func() {
+		told := make(chan os.Signal, 1)
+		signal.Notify(told, syscall.SIGUSR2)
+		<-told
+		panic("told to")
 	},
 }
 
