@@ -127,6 +127,9 @@ func (d *listing) add(one *Instruction) {
 	d.out = append(d.out, *one)
 }
 
+// linkageEntry is what the name of an entry of a linkage table ends in, behind the symbol.
+const linkageEntry = "@plt"
+
 // label names an address by its function.
 func (c *Code) label(addr uint64) string {
 	img, ok := c.images.FileAt(addr)
@@ -137,7 +140,12 @@ func (c *Code) label(addr uint64) string {
 	if !ok {
 		return ""
 	}
-	name := names.Short(b.Name)
+	name, imported := strings.CutSuffix(b.Name, linkageEntry)
+	if imported {
+		name = names.Short(names.Demangle(name)) + linkageEntry
+	} else {
+		name = names.Short(name)
+	}
 	if off := addr - img.Bias - b.Start; off != 0 {
 		return fmt.Sprintf("%s+%#x", name, off)
 	}

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -101,6 +102,23 @@ func TestDisassemble(t *testing.T) {
 			}
 		}
 	}
+}
+
+// TestImportedNames: a call through a linkage table has the function's name as it is written, not as the linker has it.
+func TestImportedNames(t *testing.T) {
+	testneed.Platform(t, "linux/amd64")
+	c := open(t, build(t, "g++", "shop.cc", "-O0", "-shared", "-fPIC"))
+	for _, f := range c.Functions("shop::viaHidden") {
+		all, err := c.Disassemble(f.Entry, f.Ranges[0].End, ATT)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !slices.ContainsFunc(all, func(i Instruction) bool { return strings.HasSuffix(i.Text, " <shop::most@plt>") }) {
+			t.Errorf("no call of shop::most@plt: %v", all)
+		}
+		return
+	}
+	t.Error("no function")
 }
 
 // stretch is code without a gap.
