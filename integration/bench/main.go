@@ -4,7 +4,7 @@
 //	go run ./integration/bench [-rounds N] [-only PART] [-beside EXECUTABLE] [-cpuprofile FILE]
 //
 // Every figure is the median of several rounds in which the things compared
-// take turns. Ratios of one run can be compared with those of another; the
+// take turns: some minutes in all. Ratios of one run can be compared with those of another; the
 // absolute figures cannot, and are there to show the parts of a ratio.
 //
 // It needs linux/amd64, a C compiler, and leave to trace a process. The exit
