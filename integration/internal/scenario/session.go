@@ -70,8 +70,9 @@ func (s *Session) play(text string) error {
 
 // each does a line, or lines for each of some words.
 func (s *Session) each(line string) error {
-	words, lines, ok := strings.Cut(line, " : ")
-	if words, ok = strings.CutPrefix(words, "each "); !ok {
+	words, lines, _ := strings.Cut(line, " : ")
+	words, ok := strings.CutPrefix(words, "each ")
+	if !ok {
 		return s.do(s.expand(line))
 	}
 	for _, s.vars["it"] = range strings.Fields(words) {
