@@ -31,6 +31,15 @@
 // The caller asks for the address of an instruction: for a return address that is
 // one less.
 //
+// # Where to look
+//
+//	find.go                   the units that an address may belong to
+//	sieve.go, spans.go        the functions and inlined calls of a unit, kept by address
+//	chain.go                  those that have the address, with the places of their calls; tailcall.go: without a frame
+//	lines.go, machine.go      the innermost place, by the line program
+//	names.go, scopes.go       names; refer.go follows references
+//	split.go, alternate.go    entries that lie in other files
+//
 // # Where other tools differ
 //
 // llvm-symbolizer takes the outermost name from symbols before DWARF's: another of
