@@ -43,6 +43,7 @@ var libraries = []library{
 	{name: "jsonc", file: "libjson-c.so.5", debian: "libjson-c5"},
 	{name: "archive", file: "libarchive.so.13", debian: "libarchive13"},
 	{name: "fftw", file: "libfftw3.so.3", debian: "libfftw3-double3"},
+	{name: "rsvg", file: "librsvg-2.so.2", debian: "librsvg2-2", further: []string{"libcairo.so.2", "libgobject-2.0.so.0"}, jumps: true}, // Rust
 	{name: "stdcxx", file: "libstdc++.so.6", debian: "libstdc++6", cxx: true, jumps: true},
 	{name: "harfbuzz", file: "libharfbuzz.so.0", debian: "libharfbuzz0b fonts-dejavu-core", cxx: true},
 	{name: "icu", file: "libicuuc.so.72", debian: "libicu72", further: []string{"libicui18n.so.72"}, cxx: true},

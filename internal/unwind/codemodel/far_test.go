@@ -51,3 +51,19 @@ func TestComputedCalls(t *testing.T) {
 		}
 	}
 }
+
+// TestProbe: a call right before "sub %rax,%rsp" probes so much of the stack, and keeps rax (__rust_probestack).
+func TestProbe(t *testing.T) {
+	const start = 0x1000
+	code := []byte{
+		0xb8, 0x38, 0x13, 0, 0, // mov $0x1338,%eax
+		0xe8, 0x0b, 0, 0, 0, // call 21
+		0x48, 0x29, 0xc4, 0x90, // sub %rax,%rsp; nop
+		0x48, 0x81, 0xc4, 0x38, 0x13, 0, 0, // 14: add $0x1338,%rsp; ret
+		0xc3,
+	}
+	f := codemodel.New(unwind.AMD64, &flat{start, code, []uint64{start, start + 21}}).At(start)
+	if p, ok := f.At(start + 13); !ok || p.Height != 0x1340 || p.Proof != prologue.Proven {
+		t.Errorf("%+v, %v", p, ok)
+	}
+}

@@ -386,7 +386,7 @@ func (w *aheadWalk) apply(v *values, o *op) bool {
 		w.clobber(v, o.mask)
 		return true
 	case opCall:
-		w.clobber(v, w.a.callerSaved)
+		w.clobber(v, w.a.callerSaved&^o.mask)
 		v.calls(v.regs[w.a.sp].v)
 		return true
 	case opStore:

@@ -153,7 +153,11 @@ func decodeAMD64(p *program, off int32) inst {
 		if r, ok := in.Args[0].(x86asm.Reg); ok {
 			out.cmpA, _ = gpr(r)
 		}
-		p.emit(op{kind: opCall})
+		call := op{kind: opCall}
+		if hasPrefix(p.code[off+int32(in.Len):], 0x48, 0x29, 0xc4) { // sub %rax,%rsp: a probe of so much stack (__rust_probestack)
+			call.mask = 1 << 0
+		}
+		p.emit(call)
 		return out
 	case x86asm.RET:
 		const replace = 4 // mov REG,(%rsp)

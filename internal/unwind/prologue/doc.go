@@ -42,6 +42,8 @@
 //     return other paths go on, or another function. Calls are found by decoding the bytes before the return
 //     address; a walk from the entry reaches one of them. TestWaiting.
 //   - A called function is taken to keep the stack pointer and the callee-saved registers.
+//   - A call right before "sub %rax,%rsp" probes so much of the stack, and keeps rax (__rust_probestack). TestProbe in
+//     codemodel.
 //   - A stack-clash probing loop leaves with SP equal to the register that it was compared with. TestStackClashLoop.
 //   - The first entry of a procedure linkage table is no function: the entry that jumps to it has pushed a word.
 //     It is known by its two instructions, and entered with that word on the stack. TestPLTFirst.

@@ -22,7 +22,7 @@ const (
 	opStore                   // [s+imm] = t, size 8
 	opWipe                    // [s+imm], t bytes, become unknown
 	opLoad                    // d = [s+imm]
-	opCall                    // a call returned: caller-saved registers and the words below SP are gone
+	opCall                    // a call returned: caller-saved registers and the words below SP are gone, but for registers of mask
 	opSign                    // return address signed (t=1) or authenticated (t=0)
 	opPlace                   // d = the code's start + imm
 	opExtend                  // d = the low t bits of s, with mask sign-extended
@@ -205,7 +205,7 @@ func (s *state) apply(p *program, ops []op, id int32) {
 			}
 			s.set(a, o.d, v)
 		case opCall:
-			s.clobber(a, a.callerSaved)
+			s.clobber(a, a.callerSaved&^o.mask)
 			s.facts = facts{moved: true}
 			s.dropBelow(s.regs[a.sp])
 		case opSign:
