@@ -3,6 +3,7 @@ package assembler
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -203,16 +204,26 @@ func (w *walker) mayNotScan(s *Strategy, fn *place) string {
 	return ""
 }
 
+// leftOut is in the note on a stack without a strategy that failed.
+const leftOut = " failed and was left out: "
+
+// LeftOut reports whether a note on a stack says that a strategy failed: frames may have less trust for that, and may be
+// missing, than at the next stop. It is to be said each time.
+func LeftOut(note string) bool { return strings.Contains(note, leftOut) }
+
 // run asks one strategy to leave the last frame and as many more as it can, and
 // judges its steps.
 func (w *walker) run(ctx context.Context, s *Strategy, fn *place) outcome {
 	name := s.Description.Name
 	req := w.request(s, fn)
 	result, err := w.ask(ctx, s, &req)
+	if late := interface{ Timeout() bool }(nil); errors.As(err, &late) && late.Timeout() && ctx.Err() == nil {
+		result, err = w.ask(ctx, s, &req) // once more: a busy machine is no reason for a guess
+	}
 	if err != nil {
 		w.down[name] = true // it is not asked again in this walk
 		w.turn.reasons = append(w.turn.reasons, name+" failed: "+err.Error())
-		w.stack.Notes = append(w.stack.Notes, fmt.Sprintf("%s failed and was left out: %v", name, err))
+		w.stack.Notes = append(w.stack.Notes, name+leftOut+err.Error())
 		return nothing
 	}
 	if len(result.Steps) > 0 {

@@ -7,6 +7,7 @@ import (
 	"github.com/go-delve/delve/service/rpc2"
 
 	"github.com/clewdbg/clew/internal/printable"
+	"github.com/clewdbg/clew/server/assembler"
 	"github.com/clewdbg/clew/server/delve/delvelog"
 	"github.com/clewdbg/clew/server/stop"
 	"github.com/clewdbg/clew/server/values"
@@ -128,8 +129,16 @@ func (s *server) convert(stack *stop.Stack, known []api.Stackframe, depth int) [
 		frame.Bottom = stack.Stop == unwind.End && i+1 == len(stack.Frames)
 		out = append(out, frame)
 	}
-	if stack.CutOff() && end == len(stack.Frames) && end <= depth {
+	if end < len(stack.Frames) || end > depth {
+		return out
+	}
+	if stack.CutOff() {
 		out = append(out, api.Stackframe{Err: "truncated: " + printable.Line(stack.Reason)})
+	}
+	for _, note := range stack.Notes {
+		if assembler.LeftOut(note) { // or trust changes from stop to stop without a reason
+			out = append(out, api.Stackframe{Err: printable.Line(note)})
+		}
 	}
 	return out
 }

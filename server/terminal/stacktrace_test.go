@@ -76,6 +76,19 @@ func TestTruncated(t *testing.T) {
 	}
 }
 
+// TestLeftOutStrategy: a stack without a strategy that failed says so, however it ends; other notes are `clew stack`'s.
+func TestLeftOutStrategy(t *testing.T) {
+	s := aStack()
+	s.Notes = []string{"a note", "tables failed and was left out: no answer\n"}
+	for _, stop := range []unwind.StopKind{unwind.End, unwind.Truncated} {
+		s.Stop = stop
+		got := fake().convert(s, nil, 50)
+		if last := got[len(got)-1]; last.Err != "tables failed and was left out: no answer" || (len(got) == 4) != (stop == unwind.End) {
+			t.Errorf("%s: %+v", stop, got)
+		}
+	}
+}
+
 func TestSame(t *testing.T) {
 	s := aStack()
 	failed := delves(0x10, 0x20, 0x30)
