@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/clewdbg/clew/imagemap"
@@ -52,7 +53,26 @@ func (d *dumped) path(path string) string {
 	if path == d.Executable() {
 		return d.files.Executable
 	}
-	return filepath.Join(d.files.Sysroot, path)
+	return below(d.files.Sysroot, path)
+}
+
+// below is where a file lies below a copy of another machine's root. Where /lib is a link to /usr/lib the mappings have
+// either, and a copy may have the folders without the links, or one of them alone.
+func below(root, path string) string {
+	here := filepath.Join(root, path)
+	if _, err := os.Lstat(here); err == nil || root == "" {
+		return here
+	}
+	other, merged := strings.CutPrefix(path, "/usr/")
+	if other = "/" + other; !merged {
+		other = filepath.Join("/usr", path)
+	}
+	if there := filepath.Join(root, other); slices.ContainsFunc([]string{"/lib", "/bin", "/sbin"}, func(dir string) bool { return strings.HasPrefix(strings.TrimPrefix(other, "/usr"), dir) }) {
+		if _, err := os.Lstat(there); err == nil {
+			return there
+		}
+	}
+	return here
 }
 
 func (d *dumped) Images(maps []byte) (*imagemap.ImageMap, error) {
