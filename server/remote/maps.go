@@ -47,13 +47,23 @@ func (p *Program) mappings() ([]byte, error) {
 			images = append(images, img)
 		} // else the library is not at the server's address
 	}
+	kernels, started, ok := p.vdso()
+	if ok {
+		images = append(images, kernels)
+	}
 	slices.SortFunc(images, func(a, b image) int { return cmp.Compare(a.base, b.base) })
 	var text []byte
 	end := uint64(0)
 	for i := range images {
-		text, end = images[i].lines(text, i+1, end)
+		inode := i + 1
+		if images[i].path == vdsoPath {
+			inode = 0
+		}
+		text, end = images[i].lines(text, inode, end)
 	}
-	p.mapped = &mapped{p.pid, libraries, text}
+	if started {
+		p.mapped = &mapped{p.pid, libraries, text}
+	}
 	return text, nil
 }
 
