@@ -251,11 +251,14 @@ func (s *callSite) changed(target uint64) bool {
 	return s.target.Memory.ReadMemory(target, now[:]) == nil && !bytes.Equal(s.code(target, callsite.Longest), now[:])
 }
 
+// linkerBinds begins the names of the dynamic linker's functions that bind what is called.
+const linkerBinds = "_dl_runtime_"
+
 // resolving reports whether code is a stub for a dynamically linked function,
 // and the frame's function the one that binds such stubs, or unknown: it runs
 // on for a while when the stub leads elsewhere already.
 func resolving(arch unwind.Arch, code []byte, callee string, exact bool) bool {
-	if exact && !strings.HasPrefix(callee, "_dl_runtime_") {
+	if exact && !strings.HasPrefix(callee, linkerBinds) {
 		return false
 	}
 	if arch == unwind.ARM64 {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/clewdbg/clew/internal/unwind/callsite"
 	"github.com/clewdbg/clew/internal/unwind/simulate"
@@ -391,6 +392,9 @@ func (w *codeWitness) nearer() bool {
 		if ok := w.compare(ahead.row).ok; ok || !w.led() {
 			return !ok
 		}
+	}
+	if strings.HasPrefix(w.functionOf(f).Name, linkerBinds) {
+		return false // its frame is large, and has what older calls have left
 	}
 	for at := sp; at < slot && at < sp+maxNearer*word; at += word {
 		ra, ok := w.word(at)
