@@ -29,6 +29,9 @@ type tree struct {
 	off    uint64
 	nodes  []inlined
 	ranges [][2]uint64
+
+	entry   uint64 // where the function begins
+	checked bool   // see checkLines
 }
 
 // functions are a unit's functions.
@@ -104,7 +107,11 @@ func readTree(u *unit, off uint64) (*tree, error) {
 			parent = open[depth-1]
 		}
 		switch {
-		case depth > 0 && a.tag == dwarf.TagSubprogram:
+		case depth == 0:
+			var e entry
+			c.readEntry(at, a, u.sizes, &e)
+			t.entry, _ = beginOf(u, &e)
+		case a.tag == dwarf.TagSubprogram:
 			return false, nil // another function
 		case a.tag == dwarf.TagInlinedSubroutine:
 			var e entry
@@ -177,6 +184,11 @@ func (u *unit) calls(addr uint64) (calls []Call, err error) {
 		u.t.problem(u, err)
 	}
 	at, ok := lines.find(addr)
+	if t != nil && ok {
+		if err := u.checkLines(lines, t, addr); err != nil {
+			u.t.problem(u, err)
+		}
+	}
 	if t == nil {
 		if !ok {
 			return nil, ErrUnknown

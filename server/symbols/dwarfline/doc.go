@@ -19,6 +19,7 @@
 //     sequence, whether it is a statement or not. Line 0 means that no line is
 //     known: the file stays. The place in each outer function is where the next
 //     inner one is called: call_file, call_line and call_column.
+//   - A line table that contradicts its unit is damaged, and is named: see checkLines.
 //   - Names are followed over abstract origins and specifications, in other units
 //     and in the alternate file too. A function without a name for the linker gets the
 //     scopes that it is declared in: namespaces, types (also those in type units) and

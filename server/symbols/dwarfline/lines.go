@@ -52,6 +52,8 @@ type sequence struct {
 	low, high  uint64
 	reach      uint64 // the highest end of this sequence and all before it
 	begin, end int    // in rows
+	checked    bool   // see checkLines
+	back       bool   // the table does not have its rows in the order of addresses
 }
 
 // lineTable returns the unit's line table, nil if it has none. Units may share one.
@@ -82,6 +84,14 @@ func (t *lineTable) file(i uint64) string {
 	path := t.path(&t.files[i])
 	t.paths[i] = path
 	return path
+}
+
+// hasFile says whether the table has a file of a number.
+func (t *lineTable) hasFile(i uint64) bool {
+	if t.version < 5 {
+		i--
+	}
+	return i < uint64(len(t.files))
 }
 
 func (t *lineTable) path(f *lineFile) string {
@@ -120,20 +130,31 @@ func (t *lineTable) text(v value) (string, error) {
 // find returns the place of an instruction: the last row at or before its address in
 // the sequence. Line 0 means that there is none.
 func (t *lineTable) find(addr uint64) (at Call, ok bool) {
-	if t == nil {
+	s := t.sequenceAt(addr)
+	if s == nil {
 		return at, false
 	}
-	for i := t.before(addr); i >= 0 && t.sequences[i].reach > addr; i-- {
-		s := &t.sequences[i]
-		if addr >= s.high {
-			continue
-		}
-		rows := t.rows[s.begin:s.end]
-		last := sort.Search(len(rows), func(i int) bool { return rows[i].addr > addr }) - 1
-		r := rows[t.written(rows[:last+1])]
-		return Call{File: t.file(uint64(r.file)), Line: int(r.line), Column: int(r.column)}, true
+	r := t.rows[s.begin+t.written(t.upTo(s, addr))]
+	return Call{File: t.file(uint64(r.file)), Line: int(r.line), Column: int(r.column)}, true
+}
+
+// sequenceAt returns the sequence with an address, nil if there is none.
+func (t *lineTable) sequenceAt(addr uint64) *sequence {
+	if t == nil {
+		return nil
 	}
-	return at, false
+	for i := t.before(addr); i >= 0 && t.sequences[i].reach > addr; i-- {
+		if s := &t.sequences[i]; addr < s.high {
+			return s
+		}
+	}
+	return nil
+}
+
+// upTo returns a sequence's rows at or before an address.
+func (t *lineTable) upTo(s *sequence, addr uint64) []row {
+	rows := t.rows[s.begin:s.end]
+	return rows[:sort.Search(len(rows), func(i int) bool { return rows[i].addr > addr })]
 }
 
 // before returns the index of the last sequence that begins at or before an address, -1 for none.
@@ -163,7 +184,8 @@ func (t *lineTable) written(rows []row) int {
 // dropped keeps its rows.
 func (t *lineTable) close(begin int, end uint64, dropped func(uint64) bool) {
 	rows := t.rows[begin:]
-	if !slices.IsSortedFunc(rows, compareRows) {
+	ordered := slices.IsSortedFunc(rows, compareRows) && (len(rows) == 0 || rows[len(rows)-1].addr <= end)
+	if !ordered {
 		slices.SortStableFunc(rows, compareRows)
 	}
 	if len(rows) == 0 || dropped(rows[0].addr) || end <= rows[0].addr {
@@ -175,7 +197,7 @@ func (t *lineTable) close(begin int, end uint64, dropped func(uint64) bool) {
 		t.rows = t.rows[:begin]
 		return
 	}
-	t.sequences = append(t.sequences, sequence{low: rows[0].addr, high: end, begin: begin, end: len(t.rows)})
+	t.sequences = append(t.sequences, sequence{low: rows[0].addr, high: end, begin: begin, end: len(t.rows), back: !ordered})
 }
 
 func compareRows(a, b row) int { return cmp.Compare(a.addr, b.addr) }
