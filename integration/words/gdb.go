@@ -149,7 +149,7 @@ func sameName(ours, theirs string) bool {
 		return true
 	}
 	if plain := names.Demangle(theirs); plain != theirs {
-		return ours == plain || strings.HasPrefix(ours, plain) && strings.HasPrefix(ours[len(plain):], " [clone")
+		return ours == plain
 	}
 	a, b := names.Short(ours), names.Short(theirs)
 	return a == b || strings.HasPrefix(a, b+".") || strings.HasSuffix(a, "::"+b) || strings.HasSuffix(a, "."+b)

@@ -4,6 +4,7 @@
 //	go run ./integration/words [-n 600] corpus [PART OF A NAME...]
 //	go run ./integration/words [-n 600] compare FILE...
 //	go run ./integration/words cost FILE ADDRESS...
+//	go run ./integration/words demangle FILE...
 //
 // compare asks clew, llvm-symbolizer and gdb for addresses over all of .text and
 // compares the chains whole: depth, names, files, lines and columns with LLVM's, depth,
@@ -39,7 +40,7 @@ import (
 func main() {
 	n := flag.Int("n", 600, "addresses of each file")
 	flag.Usage = func() {
-		fmt.Fprintln(flag.CommandLine.Output(), "usage: words [-n N] corpus [PART...] | words [-n N] compare FILE... | words cost FILE ADDRESS...")
+		fmt.Fprintln(flag.CommandLine.Output(), "usage: words [-n N] corpus [PART...] | words [-n N] compare FILE... | words cost FILE ADDRESS... | words demangle FILE...")
 		flag.PrintDefaults()
 	}
 	flag.Parse()
@@ -47,10 +48,11 @@ func main() {
 		"corpus": func(parts []string) error {
 			return compareCorpus(func(b *build) bool { return hasAny(b.name, parts) }, *n, sayLine)
 		},
-		"compare": func(files []string) error { return compareAll(files, *n) },
-		"cost":    cost,
-		childClew: lookUp,
-		childGo:   lookUpGo,
+		"compare":  func(files []string) error { return compareAll(files, *n) },
+		"cost":     cost,
+		"demangle": demangleAll,
+		childClew:  lookUp,
+		childGo:    lookUpGo,
 	}[flag.Arg(0)]
 	if run == nil || flag.NArg() < 2 && flag.Arg(0) != "corpus" {
 		flag.Usage()

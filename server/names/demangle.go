@@ -30,5 +30,16 @@ func Demangle(name string) string {
 	case strings.HasPrefix(name, "_R"), len(name) > maxCPP:
 		return name
 	}
+	shown = cpp(name)
+	if end := strings.IndexAny(name, ".@"); end > 0 && shown == name {
+		if whole := cpp(name[:end]); whole != name[:end] { // of a variable, of a clone that the library does not know, with a version
+			return whole
+		}
+	}
+	return shown
+}
+
+// cpp reads names of C++.
+func cpp(name string) string {
 	return demangle.Filter(name, demangle.NoClones, demangle.MaxLength(maxLength))
 }

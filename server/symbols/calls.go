@@ -3,6 +3,8 @@ package symbols
 import (
 	"slices"
 	"sync"
+
+	"github.com/clewdbg/clew/server/names"
 )
 
 // Call is a function that an instruction belongs to, and the source line there.
@@ -131,7 +133,7 @@ func (f *File) nativeCalls(vaddr uint64) []Call {
 	if !named {
 		return nil
 	}
-	c := Call{Function: demangle(fn.name)}
+	c := Call{Function: names.Demangle(fn.name)}
 	if fn.guess || !fn.sized && f.label(vaddr).start > fn.start { // a label of a function's, or a function
 		c.Label = fn.start
 	}

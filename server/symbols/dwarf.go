@@ -205,23 +205,13 @@ func nameOf(c *dwarfline.Call, symbol string) string {
 	name := cmp.Or(c.Linkage, c.Name)
 	switch {
 	case !c.Inlined && (name == "" || isCloneOf(symbol, name) || c.Linkage == "" && mangles(symbol, name)):
-		return demangle(symbol)
+		return names.Demangle(symbol)
 	case dwarfline.IsD(c.Linkage) && c.Name != "":
 		return c.Scope + c.Name
 	case c.Linkage == "" && c.Scope != "":
 		return c.Scope + name
 	}
 	return names.Demangle(name)
-}
-
-// demangle demangles a symbol, which may be a clone's: of names that it cannot read, such as D's, none.
-func demangle(symbol string) string {
-	shown := names.Demangle(symbol)
-	name, suffix, clone := strings.Cut(symbol, ".")
-	if plain := names.Demangle(name); shown == symbol && clone && plain != name {
-		return plain + " [clone ." + suffix + "]"
-	}
-	return shown
 }
 
 // isCloneOf says whether a symbol names a part or a variant of a function.

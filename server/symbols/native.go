@@ -189,7 +189,7 @@ func (s *nativeSearch) names(symbol, name, own string) bool {
 	if own != "" && isWord(own) && !strings.Contains(symbol, own) {
 		return false
 	}
-	return s.accept(demangle(symbol))
+	return s.accept(names.Demangle(symbol))
 }
 
 // bySymbol returns the function that a symbol is at.
@@ -197,7 +197,7 @@ func (f *File) bySymbol(symbol string, start uint64) (n Native, ok bool) {
 	if t := f.searchable(); t != nil {
 		if all := t.FunctionsAt(start); len(all) > 0 {
 			if n = f.native(&all[len(all)-1]); n.Entry == start {
-				n.Name = demangle(symbol)
+				n.Name = names.Demangle(symbol)
 				return n, true
 			}
 		}
@@ -229,7 +229,7 @@ func (f *File) NativeAt(vaddr uint64) (all []Native) {
 
 // symbolOnly is a function of which a symbol is all that is known.
 func symbolOnly(name string, fn function, start uint64) Native {
-	return Native{Name: demangle(name), Entry: start, Ranges: []unwind.Range{{Start: start, End: fn.end}}, Symbol: true, Resolver: fn.resolver}
+	return Native{Name: names.Demangle(name), Entry: start, Ranges: []unwind.Range{{Start: start, End: fn.end}}, Symbol: true, Resolver: fn.resolver}
 }
 
 // NativeRows returns the rows of the line table for the code from low up to high, in the order of their addresses.
