@@ -1,10 +1,13 @@
 package main
 
 import (
+	"bufio"
+	"bytes"
 	"debug/elf"
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strconv"
 	"syscall"
 	"time"
@@ -14,6 +17,7 @@ import (
 const (
 	childClew = "lookup-clew"
 	childGo   = "lookup-go"
+	childRate = "lookup-all"
 )
 
 // cost measures one process for each tool.
@@ -32,23 +36,78 @@ func cost(args []string) error {
 		{"addr2line -fi", append([]string{"addr2line", "-fie", file}, addrs...)},
 		{"llvm-symbolizer-19", append([]string{"llvm-symbolizer-19", "--obj=" + file}, addrs...)},
 	} {
-		cmd := exec.Command(tool.args[0], tool.args[1:]...)
-		cmd.Stderr = os.Stderr
-		out, err := cmd.Output()
+		out, err := measure(tool.name, nil, tool.args)
 		if err != nil {
-			return fmt.Errorf("%s: %w", tool.name, err)
+			return err
 		}
-		use, ok := cmd.ProcessState.SysUsage().(*syscall.Rusage)
-		if !ok {
-			return fmt.Errorf("%s: the system does not say what it has used", tool.name)
-		}
-		cpu := cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
-		fmt.Printf("%-32s %6.2f s CPU %6d MB\n", tool.name, cpu.Seconds(), use.Maxrss>>10)
 		if tool.name == "clew" {
 			fmt.Print(string(out))
 		}
 	}
 	return nil
+}
+
+// measure runs a tool, prints what it has used, and returns what it has said.
+func measure(name string, in []byte, args []string) ([]byte, error) {
+	cmd := exec.Command(args[0], args[1:]...)
+	cmd.Stdin, cmd.Stderr = bytes.NewReader(in), os.Stderr
+	begin := time.Now()
+	out, err := cmd.Output()
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	use, ok := cmd.ProcessState.SysUsage().(*syscall.Rusage)
+	if !ok {
+		return nil, fmt.Errorf("%s: the system does not say what it has used", name)
+	}
+	cpu := cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
+	fmt.Printf("%-32s %6.2f s, %6.2f s CPU %6d MB\n", name, time.Since(begin).Seconds(), cpu.Seconds(), use.Maxrss>>10)
+	return out, nil
+}
+
+// rate measures how long n addresses over all of a file's code take, demangled, in text.
+func rate(files []string, n int) error {
+	self, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	for _, file := range files {
+		addrs, err := sample(file, n)
+		if err != nil {
+			return fmt.Errorf("%s: %w", file, err)
+		}
+		var in bytes.Buffer
+		for _, a := range addrs {
+			fmt.Fprintf(&in, "%#x\n", a)
+		}
+		fmt.Printf("%s: %d addresses\n", file, len(addrs))
+		for _, args := range [][]string{{self, childRate, file}, {"llvm-symbolizer-19", "--obj=" + file, "--inlines"}} {
+			if _, err := measure(filepath.Base(args[0]), in.Bytes(), args); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// lookUpAll answers addresses as llvm-symbolizer does.
+func lookUpAll(args []string) error {
+	f, err := open(args[0])
+	if err != nil {
+		return err
+	}
+	out := bufio.NewWriter(os.Stdout)
+	for in := bufio.NewScanner(os.Stdin); in.Scan(); {
+		addr, err := strconv.ParseUint(in.Text(), 0, 64)
+		if err != nil {
+			return err
+		}
+		for _, c := range f.Calls(addr) {
+			fmt.Fprintf(out, "%s\n%s:%d:%d\n", c.Function, c.File, c.Line, c.Column)
+		}
+		fmt.Fprintln(out)
+	}
+	return out.Flush()
 }
 
 // lookUp looks addresses up, and measures what that takes when all has been read.

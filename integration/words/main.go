@@ -5,6 +5,7 @@
 //	go run ./integration/words [-n 600] compare FILE...
 //	go run ./integration/words cost FILE ADDRESS...
 //	go run ./integration/words demangle FILE...
+//	go run ./integration/words [-n 600] rate FILE...
 //
 // compare asks clew, llvm-symbolizer and gdb for addresses over all of .text and
 // compares the chains whole: depth, names, files, lines and columns with LLVM's, depth,
@@ -23,6 +24,11 @@
 // each in a process of its own, and prints CPU time and peak memory; and for clew what
 // a lookup takes once the first is done.
 //
+// demangle compares the names of the files' symbols with llvm-cxxfilt's, and counts the
+// differences by kind.
+//
+// rate measures clew beside llvm-symbolizer with n addresses over all of .text.
+//
 // The tables are those of docs/names.md. compare takes a minute for a large library, corpus some minutes.
 package main
 
@@ -40,7 +46,7 @@ import (
 func main() {
 	n := flag.Int("n", 600, "addresses of each file")
 	flag.Usage = func() {
-		fmt.Fprintln(flag.CommandLine.Output(), "usage: words [-n N] corpus [PART...] | words [-n N] compare FILE... | words cost FILE ADDRESS... | words demangle FILE...")
+		fmt.Fprintln(flag.CommandLine.Output(), "usage: words [-n N] corpus [PART...] | words [-n N] compare FILE... | words cost FILE ADDRESS... | words demangle FILE... | words [-n N] rate FILE...")
 		flag.PrintDefaults()
 	}
 	flag.Parse()
@@ -52,6 +58,8 @@ func main() {
 		"cost":     cost,
 		"demangle": demangleAll,
 		childClew:  lookUp,
+		"rate":     func(files []string) error { return rate(files, *n) },
+		childRate:  lookUpAll,
 		childGo:    lookUpGo,
 	}[flag.Arg(0)]
 	if run == nil || flag.NArg() < 2 && flag.Arg(0) != "corpus" {
