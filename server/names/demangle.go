@@ -2,6 +2,7 @@ package names
 
 import (
 	"strings"
+	"sync"
 
 	"github.com/ianlancetaylor/demangle"
 )
@@ -23,6 +24,37 @@ func Demangle(name string) string {
 	if !strings.HasPrefix(name, "_") || len(name) > maxSymbol {
 		return name
 	}
+	known.Lock()
+	shown, ok := known.names[name]
+	known.Unlock()
+	if ok {
+		return shown
+	}
+	shown = demangled(name)
+	size := len(name) + len(shown)
+	known.Lock()
+	defer known.Unlock()
+	if known.size+size > maxKnown || known.names == nil {
+		known.names, known.size = make(map[string]string), 0
+	}
+	if size <= maxKnown/64 {
+		known.names[strings.Clone(name)] = shown
+		known.size += size
+	}
+	return shown
+}
+
+// maxKnown bounds the names that are kept, in bytes.
+const maxKnown = 16 << 20
+
+// known are names that have been demangled: one that is inlined in many places takes longer to demangle than to find.
+var known struct {
+	sync.Mutex
+	names map[string]string
+	size  int
+}
+
+func demangled(name string) string {
 	shown, ok := rust(name)
 	switch {
 	case ok:

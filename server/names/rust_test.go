@@ -24,7 +24,7 @@ func TestRust(t *testing.T) {
 		"_RINvC4work5outeruRNtB2_4ItemAhj8_TuETmbEE":                                                   "work::outer::<(), &work::Item, [u8; 8], ((),), (u32, bool)>",
 		"_RINvC4work5outerNCINvB2_5innerNCNvB2_4main0uE0uE":                                            "work::outer::<work::inner<work::main::{closure#0}, ()>::{closure#0}, ()>",
 		"_RINvC4work3runNcNtNtB2_4item4Item0E":                                                         "work::run::<work::item::Item>",
-		"_RINvC4work3runFUKCRL_hQtEuDNtB2_5TraitNtB2_4MoreEL_E":                                       "work::run::<unsafe extern \"C\" fn(&u8, &mut u16), dyn work::Trait + work::More>",
+		"_RINvC4work3runFUKCRL_hQtEuDNtB2_5TraitNtB2_4MoreEL_E":                                        "work::run::<unsafe extern \"C\" fn(&u8, &mut u16), dyn work::Trait + work::More>",
 		"_RINvC4work3runFG_RL0_hEB4_DG0_INtB2_5TraitRL0_lEp3OutReEL_E":                                 "_RINvC4work3runFG_RL0_hEB4_DG0_INtB2_5TraitRL0_lEp3OutReEL_E",
 		"_RINvC4work3runFG_RL0_hEuDNtB2_5Traitp3OutRep1NKj0_EL_E":                                      "work::run::<for<'a> fn(&'a u8), dyn work::Trait<Out = &str, N = 0>>",
 		"_RINvC4work3runKj7b_Kanb_Kb1_Kc76_Koff00ff00ff00ff00ff_KRe616263_KTj0_EKAh1_h2_EKe27_KRh7b_E": `work::run::<123, -11, true, 'v', 0xff00ff00ff00ff00ff, "abc", {(0,)}, {[1, 2]}, {*"'"}, {&123}>`,
