@@ -130,7 +130,7 @@ func (g *generator) program(functions int) generated {
 	g.linef("enum E0 { E0_a, E0_b = 3, E0_c = 70000 };")
 	g.linef("static enum E0 nextE(void) { unsigned long n = next() %% 3; return n == 0 ? E0_a : n == 1 ? E0_b : E0_c; }")
 	g.linef("typedef short T0; typedef long T1; typedef int I4 __attribute__((vector_size(16)));")
-	g.linef("static signed char global0; unsigned char global1; static short global2; static __thread int own0; __thread unsigned own1; static __thread long own2; static int three = 3; volatile int sink;")
+	g.linef("static volatile signed char global0; volatile unsigned char global1; static volatile short global2; static volatile __thread int own0; volatile __thread unsigned own1; static volatile __thread long own2; static int three = 3; volatile int sink;")
 	g.linef("__attribute__((noinline)) void stop(void) { __asm__ volatile(\"int3\" ::: \"memory\"); }")
 	for i := range 4 {
 		s := structType{name: fmt.Sprintf("S%d", i), base: -1}

@@ -320,9 +320,27 @@ func memberOf(of *Value, name string) (*Value, error) {
 		if whole := of.dynamic(); whole != of { // a member of the class that the object is of
 			return memberOf(whole, name)
 		}
+		if err := of.anyVariant(); err != nil {
+			return of.frame.unknown(name, err), nil
+		}
 		return nil, fmt.Errorf("%s has no member %s", of.Type(), name)
 	}
 	return v, nil
+}
+
+// anyVariant says why it is not known which variant a value has: the member that is asked for may be another's.
+func (v *Value) anyVariant() error {
+	u, err := v.under()
+	if err != nil {
+		return err
+	}
+	parts, err := u.Variants()
+	for i := range parts {
+		if _, failed := v.variant(&parts[i]); failed != nil && !errors.Is(failed, errNoVariant) {
+			return failed
+		}
+	}
+	return err
 }
 
 // baseNamed returns the base with a name, with or without the scopes that it stands in; the value itself where its class has that name.
