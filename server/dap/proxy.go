@@ -149,6 +149,7 @@ func (p *Proxy) route(opts *Options) map[string]handler {
 		"evaluate":           commands.onEvaluate,
 		"completions":        commands.onCompletions,
 		"clew/stack":         p.frames.Stacks.OnClewStack,
+		"clew/places":        vars.native.onPlaces,
 		"clew/export":        exports.onExport,
 		"clew/images":        images.onImages,
 		"modules":            images.onModules,

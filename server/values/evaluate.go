@@ -429,21 +429,21 @@ func (v *Value) Find(name string) *Value {
 }
 
 func (e *evaluator) sizeof(n expr.Sizeof) (*Value, error) {
-	of := (*types.Type)(nil)
+	var size int64
+	var err error
 	if n.Of == nil {
-		t, err := e.typeNamed(n.To)
-		if err != nil {
-			return nil, err
+		t, failed := e.typeNamed(n.To)
+		if failed != nil {
+			return nil, failed
 		}
-		of = t
+		size, err = t.Bytes()
 	} else {
-		v, err := e.eval(n.Of)
-		if err != nil {
-			return nil, err
+		v, failed := e.eval(n.Of)
+		if failed != nil {
+			return nil, failed
 		}
-		of = plain(v).typ
+		size, err = plain(v).bytes()
 	}
-	size, err := of.Bytes()
 	if err != nil {
 		return nil, err
 	}
