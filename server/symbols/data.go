@@ -54,16 +54,19 @@ func (f *File) Contents(vaddr uint64, n int) []byte {
 	return readSegment(ef.File, elf.PF_R, vaddr, uint64(max(n, 0)))
 }
 
-// TLS returns the size and alignment of the file's thread-local storage. Only ELF is looked into.
-func (f *File) TLS() (size, align uint64, ok bool) {
+// TLS is a file's thread-local storage: its size and alignment, and the address in the file of what it begins with.
+type TLS struct{ Size, Align, Addr uint64 }
+
+// TLS returns the file's thread-local storage. Only ELF is looked into.
+func (f *File) TLS() (t TLS, ok bool) {
 	ef, isELF := f.object.(*elfFile)
 	if !isELF {
-		return 0, 0, false
+		return t, false
 	}
 	for _, p := range ef.Progs {
 		if p.Type == elf.PT_TLS && p.Align <= 1<<20 {
-			return p.Memsz, max(p.Align, 1), true
+			return TLS{p.Memsz, max(p.Align, 1), p.Vaddr}, true
 		}
 	}
-	return 0, 0, false
+	return t, false
 }

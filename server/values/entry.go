@@ -136,17 +136,32 @@ func (f *Frame) madeFrame(reg uint64) error {
 //
 // Situation: LLVM's lists of places go on into a function's last instructions, which have taken the frame down. Example: clang -O2, a double that is
 // spilled, between add $n, %rsp and ret. Test: TestPrologueValues (integration/dap).
-func (f *Frame) inFrame(code []byte) error {
+func (f *Frame) inFrame(v *Value, at *dwarfline.Entry, code []byte) error {
 	if code[0] < opBreg0 || code[0] >= opBreg0+32 || !f.OnStack(uint64(code[0]-opBreg0)) || !f.ByLLVM() {
 		return nil
 	}
 	if isMisplaced(code[1:]) {
 		return errMisplaced
 	}
+	if _, whole, err := at.Block(dwarf.AttrLocation); err == nil && !whole && v.isWide() {
+		return errHalf
+	}
 	return f.madeFrame(uint64(code[0] - opBreg0))
 }
 
 var errMisplaced = errors.New("DWARF adds to a place on the stack what belongs to the pointer that is there: a fault of the compiler's")
+
+var errHalf = errors.New("DWARF gives a place to one half of it, and says that it is of the whole: a fault of the compiler's")
+
+// isWide says whether a value is an integer of more bytes than a register has.
+//
+// Situation: LLVM keeps such a number in two registers, of which a list of places names one, and then the place on the stack to which that
+// was spilled, without saying that it is a piece. Example: clang 14 -Og, an __int128 that is passed partly on the stack: DW_OP_reg9, later DW_OP_breg7 56. Test:
+// TestValues (integration/dap).
+func (v *Value) isWide() bool {
+	u, err := v.typ.Under()
+	return err == nil && u.IsInteger() && u.Size > 8
+}
 
 // isMisplaced says whether an expression goes on from a register's offset with another, and then reads there.
 //

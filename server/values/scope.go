@@ -252,7 +252,7 @@ func (f *Frame) place(v *Value, e *dwarfline.Entry) {
 	case f.notStored(at, code):
 		v.err = errNotStored
 	default:
-		if v.err = f.inFrame(code); v.err != nil {
+		if v.err = f.inFrame(v, at, code); v.err != nil {
 			return
 		}
 		if v.place, v.err = location.Evaluate(f, at, code); v.err == nil && !v.mayPoint() {

@@ -9,9 +9,10 @@ import (
 
 // Reasons for which a thread's variable has no place.
 var (
-	errNoThread  = errors.New("it is a variable of each thread (TLS), and the thread is not known here")
-	errTLS       = errors.New("it is a variable of each thread (TLS), and where the C library has put this library's is not known")
-	errUntouched = errors.New("it is a variable of each thread (TLS), and this thread has not used it yet")
+	errNoThread   = errors.New("it is a variable of each thread (TLS), and the thread is not known here")
+	errTLS        = errors.New("it is a variable of each thread (TLS), and where the C library has put this library's is not known")
+	errOutsideTLS = errors.New("it is a variable of each thread (TLS), and DWARF places it outside of what the executable has of these")
+	errUntouched  = errors.New("it is a variable of each thread (TLS), and this thread has not used it yet")
 )
 
 // maxModules bounds the images with variables of threads.
@@ -36,11 +37,18 @@ func (f *Frame) TLS(offset uint64) (uint64, error) {
 	if tp == 0 {
 		return 0, errUntouched
 	}
-	if size, align, ok := s.Code.ExecutableTLS(f.at.Index); ok {
-		if s.Arch == unwind.AMD64 { // below the thread pointer
-			return tp - (size+align-1)/align*align + offset, nil
+	if t, ok := s.Code.ExecutableTLS(f.at.Index); ok {
+		if offset >= t.Size {
+			// gcc with -gsplit-dwarf has the variable's address in the file instead (.quad own, without @dtpoff). Test: TestValues (integration/dap).
+			if offset < t.Addr || offset-t.Addr >= t.Size {
+				return 0, errOutsideTLS
+			}
+			offset -= t.Addr
 		}
-		return tp + (16+align-1)/align*align + offset, nil
+		if s.Arch == unwind.AMD64 { // below the thread pointer
+			return tp - (t.Size+t.Align-1)/t.Align*t.Align + offset, nil
+		}
+		return tp + (16+t.Align-1)/t.Align*t.Align + offset, nil
 	}
 	block, err := f.libraryTLS(tp)
 	return block + offset, err

@@ -3,6 +3,7 @@ package codemap
 import (
 	"iter"
 
+	"github.com/clewdbg/clew/server/symbols"
 	"github.com/clewdbg/clew/server/symbols/dwarfline"
 	"github.com/clewdbg/clew/unwind"
 )
@@ -49,11 +50,12 @@ func described(i int, img *image) (d Described, ok bool) {
 	return d, d.Table != nil
 }
 
-// ExecutableTLS returns the size and alignment of the thread-local storage of an image, by its index in [Map.Images], if it is the
-// executable.
-func (m *Map) ExecutableTLS(index int) (size, align uint64, ok bool) {
-	if file := m.images[index].file; file != nil && file.EntryPoint() != 0 {
+// ExecutableTLS returns the thread-local storage of an image, by its index in [Map.Images], if it is the executable. The C library has an entry
+// point too.
+func (m *Map) ExecutableTLS(index int) (t symbols.TLS, ok bool) {
+	img := m.images[index]
+	if file := img.file; file != nil && file.EntryPoint() != 0 && !isLibc(img.Path) {
 		return file.TLS()
 	}
-	return 0, 0, false
+	return t, false
 }
