@@ -24,9 +24,13 @@ func (f *Frame) Register(reg uint64) ([]byte, error) {
 // CFA implements [location.Context].
 func (f *Frame) CFA() (uint64, error) { return f.stack.cfa(f.in) }
 
-// OnStack implements [location.Context].
+// OnStack implements [location.Context]. Without frame pointers, the register for it holds whatever the function wants.
 func (f *Frame) OnStack(reg uint64) bool {
-	return reg == uint64(f.stack.Arch.SP()) || reg == uint64(f.stack.Arch.FP())
+	if reg != uint64(f.stack.Arch.FP()) || f.function == nil {
+		return reg == uint64(f.stack.Arch.SP())
+	}
+	base, ok, err := f.function.Block(dwarf.AttrFrameBase)
+	return err == nil && ok && len(base) > 0 && (base[0] == opReg0+byte(reg) || base[0] == opBreg0+byte(reg))
 }
 
 var errNoBase = errors.New("DWARF does not say where its function's frame is")

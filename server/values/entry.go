@@ -118,6 +118,7 @@ func (f *Frame) madeFrame(reg uint64) error {
 			return errNoFrame
 		}
 		return err
+	case s.frames[f.in].PC.Kind() == unwind.KindReturn: // at a call, which is in the body
 	case reg == uint64(s.Arch.SP()):
 		begin, ok := f.function.Begin()
 		if !ok {

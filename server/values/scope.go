@@ -296,6 +296,14 @@ func (f *Frame) constant(v *Value, e *dwarfline.Entry) {
 		v.err = err
 		return
 	}
+	if u, err := v.typ.Under(); err == nil && size == 16 && u.IsInteger() && (n.Signed || int64(n.Value) >= 0) {
+		high := uint64(0)
+		if n.Signed && n.Int() < 0 {
+			high = ^high
+		}
+		v.place = location.Of(append(wordOf(uint64(n.Int())), wordOf(high)...))
+		return
+	}
 	if size > 8 {
 		v.err = fmt.Errorf("its constant has fewer bytes than its type, %d", size)
 		return
