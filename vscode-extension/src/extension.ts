@@ -47,6 +47,10 @@ export function activate(context: vscode.ExtensionContext): Api {
 			return node && focusFrame(node.stack, node.index);
 		},
 		'clew.showMap': () => map.open(),
+		'clew.showPlace': (...args) => {
+			const of = args[0] as { variable?: { name?: string } } | undefined;
+			return of?.variable?.name ? map.show(of.variable.name) : map.open();
+		},
 		'clew.refresh': () => imagesView.refresh(),
 		'clew.showMore': () => stackView.showMore(),
 		'clew.showOwn': () => stackView.showOwn(),

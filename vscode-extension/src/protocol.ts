@@ -103,6 +103,26 @@ export interface Plugins {
 	plugins: Plugin[];
 }
 
+/** What a part of a frame's memory holds, or a register. */
+export interface Place {
+	name: string;
+	kind: 'argument' | 'local' | 'saved';
+	type?: string;
+	value?: string;
+	/** Where it lies; without it, in `register`. */
+	address?: string;
+	register?: string;
+	/** What the register rests on, in words. */
+	restsOn?: string;
+	size: number;
+}
+
+export interface Places {
+	places: Place[];
+	/** Why the frame has no variables. */
+	lack?: string;
+}
+
 /** The requests, with their arguments and answers. */
 export interface Requests {
 	'clew/stack': { arguments: { threadId: number; startFrame?: number; levels?: number }; answer: Stack };
@@ -110,6 +130,7 @@ export interface Requests {
 		arguments: { threadId: number; startFrame?: number; levels?: number; strategies: string[] };
 		answer: Stack;
 	};
+	'clew/places': { arguments: { frameId: number }; answer: Places };
 	'clew/export': {
 		arguments: { threadId?: number; all?: boolean; format: ExportFormat };
 		answer: Exported;

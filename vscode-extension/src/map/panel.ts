@@ -2,9 +2,12 @@
 
 import { randomBytes } from 'node:crypto';
 import * as vscode from 'vscode';
+import { request } from '../client';
 import { messageOf } from '../errors';
 import type { Sessions } from '../sessions';
 import type { PagedStack, Stacks } from '../stacks';
+import { layOut } from './model';
+import { placeRows } from './places';
 import { escapeHTML, page, render } from './render';
 
 /** Frames that are drawn at first, and more each time that more are wanted. */
@@ -16,6 +19,7 @@ export class MapPanel implements vscode.Disposable {
 	private shown: PagedStack | undefined;
 	private count = mapPage;
 	private drawing = 0;
+	private chosen: string | undefined;
 
 	constructor(
 		private readonly extension: vscode.Uri,
@@ -74,7 +78,34 @@ export class MapPanel implements vscode.Disposable {
 	private select(): void {
 		const at = this.sessions.selection();
 		const index = at?.frameId === undefined ? undefined : at.clew.frameIndex(at.threadId, at.frameId);
-		if (index !== undefined) void this.panel?.webview.postMessage({ select: index });
+		if (index === undefined) return;
+		void this.panel?.webview.postMessage({ select: index });
+		void this.fill(index);
+	}
+
+	/** Shows what the memory of a frame holds. */
+	private async fill(index: number): Promise<void> {
+		const at = this.sessions.selection();
+		const stack = this.shown;
+		if (at?.frameId === undefined || !stack) return;
+		const frame = layOut(stack.frames, stack.asStack().segments ?? [])
+			.columns.flatMap((c) => c.frames)
+			.find((f) => f.frame.index === index || f.inlined.some((i) => i.index === index));
+		if (!frame) return;
+		try {
+			const rows = placeRows(frame.low, frame.high, await request(at.clew, 'clew/places', { frameId: at.frameId }));
+			if (stack.current)
+				void this.panel?.webview.postMessage({ places: rows, of: frame.frame.index, chosen: this.chosen });
+		} catch {
+			// An older server has no such request, and a stop may be over: the map is as it was.
+		}
+	}
+
+	/** Shows where a variable of the chosen frame lies. */
+	async show(name: string): Promise<void> {
+		this.chosen = name;
+		await this.open();
+		this.select();
 	}
 
 	private async draw(): Promise<void> {

@@ -78,7 +78,7 @@ function frameBox(m: MapFrame, column: MapColumn, x: number, first: boolean): st
 		)
 		.join('');
 	return `<div class="frame ${f.trust}${m.cut ? ' cut' : ''}" role="listitem" tabindex="${first ? 0 : -1}" style="${style}"
- data-first="${m.inlined[0]?.index ?? f.index}" data-index="${f.index}" data-details="${escapeHTML(details(m))}" aria-label="${escapeHTML(spoken(m, column))}"
+ data-low="${hex(m.low)}" data-high="${hex(m.high)}" data-first="${m.inlined[0]?.index ?? f.index}" data-index="${f.index}" data-details="${escapeHTML(details(m))}" aria-label="${escapeHTML(spoken(m, column))}"
 ><span class="name">${f.index} ${escapeHTML(names)}</span><span class="place">${escapeHTML(framePlace(f))}</span>${slots}</div>`;
 }
 
@@ -177,6 +177,8 @@ svg path { fill: none; stroke: var(--vscode-charts-purple, var(--vscode-foregrou
 .frame:hover { outline: 1px solid var(--vscode-focusBorder); } .frame:focus { outline: 2px solid var(--vscode-focusBorder); outline-offset: -1px; z-index: 1; }
 .slot { font-style: normal; font-size: 9px; line-height: 9px; padding: 0 2px; border: 1px solid var(--vscode-foreground); } .frame .slot { position: absolute; right: 2px; height: 10px; width: 22px; box-sizing: border-box; line-height: 8px; text-align: center; }
 .slot.ra { background: var(--vscode-foreground); color: var(--vscode-editor-background); } .slot.fp { border-radius: 4px; }
+.held { position: absolute; right: 28px; width: 14px; box-sizing: border-box; border-top: 1px solid var(--vscode-editor-background); background: var(--vscode-charts-orange, var(--vscode-foreground)); } .held.argument { background: var(--vscode-charts-blue, var(--vscode-foreground)); } .held.saved { background: var(--vscode-foreground); } .held.unknown { background: transparent; border: 1px dotted var(--vscode-descriptionForeground); } .held.chosen { outline: 2px solid var(--vscode-focusBorder); }
+.frame.filled { padding-right: 48px; } #details tr.chosen { outline: 1px solid var(--vscode-focusBorder); }
 button { margin: 0 16px 16px; color: var(--vscode-button-foreground); background: var(--vscode-button-background); border: 1px solid var(--vscode-contrastBorder, transparent); padding: 4px 12px; }
 body.vscode-high-contrast .frame, body.vscode-high-contrast-light .frame { background: transparent; border-top-width: 2px; }
 body.vscode-high-contrast .frame.selected, body.vscode-high-contrast-light .frame.selected { box-shadow: inset 0 0 0 3px var(--vscode-contrastActiveBorder, var(--vscode-foreground)); color: inherit; font-weight: bold; }

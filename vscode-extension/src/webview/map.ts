@@ -83,18 +83,61 @@ if (kept) {
 	focus(frames[kept.focus]);
 }
 
-window.addEventListener('message', (e: MessageEvent<{ select?: number }>) => {
-	for (const f of frames) {
-		// A frame is drawn with the functions that are inlined in it.
-		const { first, index } = f.dataset;
-		const selected = e.data.select !== undefined && Number(first) <= e.data.select && e.data.select <= Number(index);
-		f.classList.toggle('selected', selected);
-		if (selected) {
-			f.setAttribute('aria-current', 'true');
-			if (details?.querySelector('h3') === null || !document.hasFocus()) show(f);
-		} else f.removeAttribute('aria-current');
+/** A part of a frame's memory; see map/places.ts. */
+interface Held {
+	kind: string;
+	what: string;
+	where: string;
+	value: string;
+	from?: number;
+	to?: number;
+}
+
+/** Shows what the memory of a frame holds: as bars in it, and in words below. */
+function fill(frame: HTMLElement, rows: Held[], chosen: string | undefined): void {
+	for (const old of document.querySelectorAll('.held')) old.remove();
+	for (const f of frames) f.classList.toggle('filled', f === frame);
+	show(frame);
+	const table = details?.querySelector('table');
+	for (const row of rows) {
+		const named = chosen !== undefined && row.what.replace(/^argument /, '') === chosen;
+		const line = table?.insertRow();
+		if (line) {
+			line.insertCell().textContent = row.what;
+			line.insertCell().textContent = [row.where, row.value].filter(Boolean).join('  ');
+			line.classList.toggle('chosen', named);
+			if (named) line.scrollIntoView({ block: 'nearest' });
+		}
+		if (row.from === undefined || row.to === undefined) continue;
+		const bar = document.createElement('i');
+		bar.className = `held ${row.kind}${named ? ' chosen' : ''}`;
+		bar.title = `${row.what} at ${row.where} ${row.value}`;
+		bar.style.top = `${row.from * 100}%`;
+		bar.style.height = `${Math.max((row.to - row.from) * 100, 1)}%`;
+		frame.append(bar);
 	}
-});
+}
+
+window.addEventListener(
+	'message',
+	(e: MessageEvent<{ select?: number; places?: Held[]; of?: number; chosen?: string }>) => {
+		if (e.data.places) {
+			const frame = frames.find((f) => Number(f.dataset.index) === e.data.of);
+			if (frame) fill(frame, e.data.places, e.data.chosen);
+			return;
+		}
+		for (const f of frames) {
+			// A frame is drawn with the functions that are inlined in it.
+			const { first, index } = f.dataset;
+			const selected = e.data.select !== undefined && Number(first) <= e.data.select && e.data.select <= Number(index);
+			f.classList.toggle('selected', selected);
+			if (selected) {
+				f.setAttribute('aria-current', 'true');
+				if (details?.querySelector('h3') === null || !document.hasFocus()) show(f);
+			} else f.removeAttribute('aria-current');
+		}
+	},
+);
 api.postMessage({ ready: true });
 
 export {};
