@@ -75,7 +75,9 @@ func TestValues(t *testing.T) {
 			t.Fatal(err)
 		}
 		args := append([]string{"-g", "-w"}, append(strings.Fields(mode), compiler[1], source, "-o", exe, "-lstdc++")...)
-		if out, err := exec.Command(compiler[0], args...).CombinedOutput(); err != nil {
+		compile := exec.Command(compiler[0], args...)
+		compile.Dir = dir // what is split off lands there
+		if out, err := compile.CombinedOutput(); err != nil {
 			t.Fatalf("%v: %v\n%s", args, err, out)
 		}
 		c.program(t, p, exe, fmt.Sprintf("%s %s %s, seed %d", filepath.Base(compiler[0]), compiler[1], mode, i), strings.Fields(mode)[0])
