@@ -14,7 +14,7 @@ import (
 
 const (
 	// promised are the packages whose exported names stay within a major version (docs/compatibility.md).
-	promised = "./cbf/... ./imagemap/... ./sframe/... ./unwind/..."
+	promised = "./cbf/... ./crash/... ./imagemap/... ./sframe/... ./unwind/..."
 	apiList  = "../docs/api.txt"
 )
 

@@ -98,6 +98,8 @@ func TestImportRules(t *testing.T) {
 			[]string{clew + "imagemap", clew + "unwind", clew + "internal/testneed", "pgregory.net/rapid", "golang.org/x/sys/unix"}},
 		{"cbf/x_test.go", []string{clew + "cbf", "pgregory.net/rapid", clew + "internal/testneed"},
 			[]string{clew + "unwind", "google.golang.org/grpc"}},
+		{"crash/x.go", []string{"os", "syscall", clew + "internal/crashguard"}, []string{clew + "internal/testneed", clew + "server/crashreport", "golang.org/x/sys/unix"}},
+		{"internal/crashguard/x.go", []string{"os/exec"}, []string{clew + "server/crashreport", "golang.org/x/sys/unix"}},
 		{"imagemap/envelope/x.go", []string{"debug/elf", clew + "imagemap"},
 			[]string{clew + "cbf", clew + "unwind", "github.com/santhosh-tekuri/jsonschema/v6"}},
 		{"imagemap/x_test.go", []string{"github.com/santhosh-tekuri/jsonschema/v6"}, []string{clew + "server/delve"}},

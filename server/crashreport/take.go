@@ -64,8 +64,8 @@ func (l *limited) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// maxHeld bounds how long the program's threads stand still while the stack that died is read.
-const maxHeld = 2 * time.Second
+// maxHeld bounds how long the program's threads stand still while the stack that died is read: on a machine that has much else to do.
+const maxHeld = crashguard.MaxHold / 2
 
 // ErrNobody says that no thread of the program writes the text: it was written by another process, that has inherited the socket.
 var ErrNobody = errors.New("no thread of the program has begun to die")
@@ -115,7 +115,7 @@ func Take(ctx context.Context, o crashguard.Options, e *engine.Engine, debugFold
 			return err
 		}
 	}
-	threads, names, err := everything(at, o.Pid, &died.Thread)
+	names, err := threadNames(at, o.Pid)
 	if err != nil {
 		return err
 	}
@@ -125,6 +125,10 @@ func Take(ctx context.Context, o crashguard.Options, e *engine.Engine, debugFold
 		let = nil
 	}
 	r.Held = time.Since(began).Round(time.Millisecond).String()
+	threads, err := others(at, &died.Thread)
+	if err != nil {
+		return err
+	}
 	stacks := r.fill(ctx, at, prepared, died, threads, names)
 	if !held {
 		r.Text = <-text
@@ -151,16 +155,22 @@ func programName(pid int) string {
 	return filepath.Base(path)
 }
 
-// everything lists all goroutines and threads but the one that died, and reads the threads' names, while the process is there.
-func everything(at *stop.Stopped, pid int, died *reading.Thread) (out []reading.Thread, names map[uint64]string, err error) {
+// threadNames reads the threads' names, while the process is there.
+func threadNames(at *stop.Stopped, pid int) (map[uint64]string, error) {
+	threads, err := at.Threads()
+	names := make(map[uint64]string, len(threads))
+	for i := range threads {
+		names[threads[i].ID] = procfs.ThreadName(pid, threads[i].ID)
+	}
+	return names, err
+}
+
+// others lists all goroutines and threads but the one that died.
+func others(at *stop.Stopped, died *reading.Thread) (out []reading.Thread, err error) {
 	goroutines, unlisted := at.Goroutines()
 	threads, err := at.Threads()
 	if err != nil {
-		return nil, nil, err
-	}
-	names = make(map[uint64]string, len(threads))
-	for i := range threads {
-		names[threads[i].ID] = procfs.ThreadName(pid, threads[i].ID)
+		return nil, err
 	}
 	add := func(th *reading.Thread) {
 		if stop.KeyOf(th) != stop.KeyOf(died) {
@@ -175,7 +185,7 @@ func everything(at *stop.Stopped, pid int, died *reading.Thread) (out []reading.
 			add(&threads[i])
 		}
 	}
-	return out, names, nil
+	return out, nil
 }
 
 // maxFrames bounds a stack of one that did not die.

@@ -157,8 +157,8 @@ func (p *Program) CurrentThread(maps []imagemap.Mapping) (reading.Thread, error)
 func (p *Program) Goroutines(threads []reading.Thread) ([]reading.Thread, error) {
 	rt := &goruntime.Runtime{Layout: p.layout, Arch: p.arch, Memory: p.memory}
 	all, err := rt.Goroutines(threads, p.address)
-	if clock, ok := clockOf(p.pid); ok && p.seen != nil {
-		p.seen.notes.Compare(all, clock)
+	if p.seen != nil && p.seen.clock != nil {
+		p.seen.notes.Compare(all, p.seen.clock)
 	}
 	return all, err
 }

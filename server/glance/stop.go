@@ -17,6 +17,7 @@ type seen struct {
 	threads []goruntime.Thread
 	notes   *goruntime.Notes
 	paused  time.Duration
+	clock   func(nano int64) time.Time // nil where the process's clock is another
 }
 
 // maxCopy bounds what is copied, in bytes.
@@ -61,6 +62,9 @@ func (p *Program) lookUntil(out *seen, wait func()) (err error) {
 	bulk := &goruntime.Bulk{Runtime: rt, AllM: p.vars["runtime.allm"], Address: p.address}
 	room := p.room(bulk)
 	inside := procfs.Inside(p.pid)
+	if clock, ok := clockOf(p.pid); ok { // the process may end when it goes on
+		out.clock = clock
+	}
 	out.paused, err = whileStopped(p.pid, func(threads []stopped) error {
 		text, err := procfs.ReadMaps(p.pid)
 		if err != nil {
