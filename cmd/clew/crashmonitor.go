@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"syscall"
 
 	"github.com/spf13/cobra"
 
@@ -44,6 +45,9 @@ func takeCrash(args []string) int {
 func writeCrash(o *crashguard.Options) error {
 	ctx, cancel := context.WithTimeout(context.Background(), crashguard.MaxWork)
 	defer cancel()
+	if err := syscall.SetNonblock(crashguard.SocketFD, true); err != nil { // for deadlines
+		return err
+	}
 	done := os.NewFile(crashguard.DoneFD, "done")
 	socket := &crashreport.Socket{File: os.NewFile(crashguard.SocketFD, "crash output"), Done: func() { _ = done.Close() }}
 	if o.Output {

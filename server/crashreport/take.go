@@ -29,7 +29,7 @@ import (
 type Socket struct {
 	File   *os.File
 	Output io.Writer // gets the text, too; nil for none
-	Done   func()    // is called when the program is let go of
+	Done   func()    // is called when the program is let go of; File must allow deadlines
 }
 
 // maxText is how much is read of Go's text. The rest of the program's writes then fail at once, and it dies sooner: with 100,000 goroutines
@@ -39,7 +39,7 @@ const maxText = 64 << 10
 // Let reads the text, and with that lets the program go on. It ends when the text does, or when enough was read; a program that is
 // stopped by others is not waited for.
 func (s *Socket) Let() string {
-	defer s.Done()
+	s.Done() // from now on no write waits
 	defer s.File.Close()
 	most := int64(maxText)
 	var text bytes.Buffer
@@ -50,6 +50,9 @@ func (s *Socket) Let() string {
 	_, _ = io.Copy(to, io.LimitReader(s.File, most)) // what was read is what there is
 	return text.String()
 }
+
+// maxPatience bounds how long a report waits for the rest of the text.
+const maxPatience = 5 * time.Second
 
 // limited takes so many bytes and drops the rest.
 type limited struct {
@@ -131,6 +134,9 @@ func Take(ctx context.Context, o crashguard.Options, e *engine.Engine, debugFold
 	}
 	stacks := r.fill(ctx, at, prepared, died, threads, names)
 	if !held {
+		if socket.Output == nil { // the text of a stack that has overflown takes long to begin
+			_ = socket.File.SetReadDeadline(time.Now().Add(maxPatience))
+		}
 		r.Text = <-text
 	}
 	files, err := r.encode(stacks, at.Images(), o.Size)
