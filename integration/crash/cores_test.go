@@ -66,3 +66,13 @@ func TestLaunched(t *testing.T) {
 		})
 	}
 }
+
+// TestTerminal: the terminal on a core file begins with what ended the process, on standard error: standard output is as Delve's.
+func TestTerminal(t *testing.T) {
+	program := dies(t, false)
+	core, _ := dump(t, program, "heap")
+	out, errs, state := run(t, "", nil, "sh", "-c", `echo exit | "$0" core "$1" "$2" --allow-non-terminal-interactive=true`, testkit.Path("clew"), program, core)
+	if state.ExitCode() != 0 || strings.Contains(out, "SIGABRT") || !strings.Contains(errs, " died: SIGABRT (SI_TKILL): sent by the program itself, in ") || !strings.Contains(errs, "free(): invalid next size (normal)\n") {
+		t.Errorf("%v\n%s\n%s", state, out, errs)
+	}
+}

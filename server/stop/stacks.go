@@ -200,6 +200,17 @@ func (s *Stacks) Frame(pc unwind.CodeAddr) (out *unwind.Frame, err error) {
 	return out, err
 }
 
+// Look does work at this stop, with the configured strategies.
+func (s *Stacks) Look(work func(context.Context, *Stopped, *engine.Prepared) error) error {
+	return s.do(func(ctx context.Context, at *Stopped) error {
+		prepared, err := s.prepare(ctx, at)
+		if err != nil {
+			return err
+		}
+		return work(ctx, at, prepared)
+	})
+}
+
 func (s *Stacks) do(work func(context.Context, *Stopped) error) error {
 	return s.stops.Do(context.Background(), 0, work)
 }

@@ -96,6 +96,7 @@ func (s *session) run() int {
 	p.server = srv
 	go p.accept()
 	if !f.headless {
+		srv.tellDeath(os.Stderr)
 		front := lifeline.BehindFront()
 		go func() {
 			<-front
