@@ -3,6 +3,7 @@
 package crash
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -61,7 +62,10 @@ func TestKilled(t *testing.T) {
 	done := make(chan error, 1)
 	go func() { done <- cmd.Wait() }()
 	select {
-	case <-done:
+	case err := <-done:
+		if exit := new(exec.ExitError); !errors.As(err, &exit) {
+			t.Fatal(err)
+		}
 	case <-time.After(testneed.Patience(20 * time.Second)):
 		_ = cmd.Process.Kill()
 		t.Fatal("the program hangs")
