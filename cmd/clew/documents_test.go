@@ -91,6 +91,11 @@ func missing(root *cobra.Command, command string) string {
 	if err != nil || c == root {
 		return "command"
 	}
+	if len(words) > 1 && c.HasSubCommands() {
+		if c, _, err = root.Find(words[:2]); err != nil {
+			return "command"
+		}
+	}
 	for _, flag := range quotedFlag.FindAllStringSubmatch(command, -1) {
 		if c.Flag(flag[1]) == nil && flag[1] != "help" {
 			return "--" + flag[1]

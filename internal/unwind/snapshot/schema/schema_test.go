@@ -10,10 +10,10 @@ import (
 
 func TestFilesAreThere(t *testing.T) {
 	names, err := fs.Glob(schema.Files, "*")
-	if err != nil || len(names) != 8 {
+	if err != nil || len(names) != 9 {
 		t.Errorf("%v, %v", names, err)
 	}
-	for _, name := range []string{schema.Snapshot, schema.Stack, schema.Decode, schema.Inspect, schema.InspectRow, schema.Plugins, schema.DAPExport, schema.DAPImages} {
+	for _, name := range []string{schema.Snapshot, schema.Stack, schema.Decode, schema.Inspect, schema.InspectRow, schema.Plugins, schema.DAPExport, schema.DAPImages, schema.CrashReport} {
 		if len(schema.Text(name)) == 0 {
 			t.Errorf("%s is not there", name)
 		}
