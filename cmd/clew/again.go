@@ -94,7 +94,7 @@ func (f *stackFlags) listAgain(c *cobra.Command, strats *strategies, notify func
 	if err := glance.Allowed(f.pid); err != nil {
 		return failf("%v", executable.ExplainAttach(f.pid, err))
 	}
-	program, process, err := openGlance(f.pid, strats)
+	program, process, err := f.openGlance(strats)
 	if err != nil {
 		return failf("%v", err)
 	}
@@ -136,6 +136,7 @@ func (r *repeated) each(ctx context.Context, look func(*live.Process, *listed) e
 		}
 		if r.done == 0 {
 			l.tellCorrupt(r.errors)
+			tellLeft(r.errors, r.flags.pid, &l.left, nil)
 		}
 		r.program.Again()
 		next = next.Add(a.gap())

@@ -98,6 +98,7 @@ func (f *stackFlags) openQuietly(args []string) (*live.Process, func() error, er
 	if err != nil {
 		return nil, nil, err
 	}
+	program.MaxPause(f.pause.max)
 	return live.New(program, live.Here(program)), func() error { return nil }, nil
 }
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"time"
@@ -138,24 +139,33 @@ func (f *stackFlags) listRunning(c *cobra.Command, strats *strategies, notify fu
 	if err := glance.Allowed(f.pid); err != nil {
 		return true, failf("%v", executable.ExplainAttach(f.pid, err))
 	}
-	program, process, err := openGlance(f.pid, strats)
+	program, process, err := f.openGlance(strats)
 	if err != nil {
 		return false, nil
 	}
 	err = f.list(c, process, engine.New(strats.order), program)
 	if refused, ok := errors.AsType[*glance.UnknownError](err); ok {
-		notify(refused.Error() + "; a debugger holds the process instead")
+		if c.Flags().Changed("max-pause") {
+			return true, failf("%v; a debugger could hold the process instead, for as long as it takes: leave out --max-pause", refused)
+		}
+		notify(refused.Error() + "; a debugger holds the process instead, for as long as it takes")
 		return false, nil
 	}
 	return true, err
 }
 
+// listingMemory is what is collected to, beside the copies of stacks: a listing of a million goroutines takes less than 1 GiB in all.
+const listingMemory = 400 << 20
+
 // openGlance opens a process that is stopped for moments only.
-func openGlance(pid int, strats *strategies) (*glance.Program, *live.Process, error) {
-	program, err := glance.Open(pid)
+func (f *stackFlags) openGlance(strats *strategies) (*glance.Program, *live.Process, error) {
+	debug.SetMemoryLimit(listingMemory)
+	program, err := glance.Open(f.pid)
 	if err != nil {
 		return nil, nil, err
 	}
+	program.MaxPause(f.pause.max)
+	program.OnlyThreads(f.onlyThreads())
 	process := live.New(program, live.Here(program))
 	process.FindDebugFiles(strats.debugFolders)
 	return program, process, nil
@@ -166,7 +176,7 @@ func openGlance(pid int, strats *strategies) (*glance.Program, *live.Process, er
 func (f *stackFlags) list(c *cobra.Command, process *live.Process, e *engine.Engine, glanced *glance.Program) error {
 	ctx := c.Context()
 	if glanced != nil && f.values.wanted() {
-		glanced.Hold(f.values.maxPause)
+		glanced.Hold()
 		defer glanced.Release()
 	}
 	l, err := f.look(ctx, process, e, glanced)
@@ -174,6 +184,9 @@ func (f *stackFlags) list(c *cobra.Command, process *live.Process, e *engine.Eng
 		return failf("%w", err)
 	}
 	if f.values.wanted() {
+		for part := range l.rest() {
+			l.threads = append(l.threads, part...)
+		}
 		l.withValues(glanced)
 		l.values.tell(func(s string) { tell(c.ErrOrStderr(), "%s", s) })
 	}
@@ -201,7 +214,8 @@ func (f *stackFlags) list(c *cobra.Command, process *live.Process, e *engine.Eng
 		return failf("%v", err)
 	}
 	l.tellCorrupt(c.ErrOrStderr())
-	if l.truncated || l.unlisted != nil || len(l.corrupt) > 0 {
+	complete := tellLeft(c.ErrOrStderr(), f.pid, &l.left, l.roundErr)
+	if l.truncated || !complete || l.unlisted != nil || len(l.corrupt) > 0 {
 		return exitWith(exitTruncated)
 	}
 	return nil
@@ -238,14 +252,14 @@ func (f *stackFlags) look(ctx context.Context, process *live.Process, e *engine.
 	if err != nil {
 		return nil, err
 	}
-	l := &listed{flags: f, ctx: ctx, at: at, prepared: prepared, threads: threads, unlisted: unlisted}
+	l := &listed{flags: f, ctx: ctx, at: at, prepared: prepared, threads: threads, unlisted: unlisted, glanced: glanced, process: process, engine: e, rounds: 1}
 	if d := f.death(ctx, at, prepared); d != nil {
 		if threads, ok := first(&d.Thread, threads); ok {
 			l.threads, l.died = threads, d
 		}
 	}
 	if glanced != nil {
-		l.paused = glanced.Paused()
+		l.paused, l.left = glanced.Paused(), glanced.Left()
 	}
 	if v, ok := at.View.(interface{ Corrupt() []error }); ok {
 		l.corrupt = v.Corrupt()
@@ -253,10 +267,13 @@ func (f *stackFlags) look(ctx context.Context, process *live.Process, e *engine.
 	return l, nil
 }
 
+// onlyThreads says that goroutines are not asked for.
+func (f *stackFlags) onlyThreads() bool { return f.thread == "all" && f.goroutine != "all" }
+
 // listed returns the threads and goroutines that the flags name: goroutines, then
 // threads without one. Where the goroutines are not known these are all threads, and unlisted says why.
 func (f *stackFlags) listed(at *stop.Stopped) (out []reading.Thread, unlisted, err error) {
-	if f.thread == "all" && f.goroutine != "all" {
+	if f.onlyThreads() {
 		out, err = at.Threads()
 		return out, nil, err
 	}
@@ -291,6 +308,14 @@ type listed struct {
 	values    *held          // nil for none
 	died      *cause.Death   // what ended the program: the first thread is the one that died. nil for none
 	paused    time.Duration  // how long the process stood still, 0 where a debugger holds it
+
+	// Where the process is stopped for a moment, else zero:
+	glanced  *glance.Program
+	process  *live.Process
+	engine   *engine.Engine
+	rounds   int
+	left     glance.Left // at the last stop
+	roundErr error       // why there was no further round
 }
 
 // hold assembles all stacks, and finds out whether the program has stood still.
@@ -348,13 +373,34 @@ func (l *listed) each() iter.Seq[unwind.Stack] {
 // assembled yields all stacks, as they are assembled.
 func (l *listed) assembled() iter.Seq[unwind.Stack] {
 	return func(yield func(unwind.Stack) bool) {
-		meter := newProgress("stacks", len(l.threads))
+		meter := newProgress("stacks", max(len(l.threads), int(l.left.Of)))
 		defer meter.done()
-		opts := stop.AllOptions{Depth: l.flags.depth, Done: func() { meter.add(1) }, Share: l.shares(), AllRegisters: l.values != nil}
-		for s := range l.at.Each(l.ctx, l.prepared, l.threads, opts) {
-			if !yield(s) {
+		more := true
+		one := func(s unwind.Stack) bool {
+			more = yield(s)
+			return more
+		}
+		l.part(l.threads, meter, one)
+		if l.values != nil || !more {
+			return
+		}
+		for part := range l.rest() {
+			if l.part(part, meter, one); !more {
 				return
 			}
+		}
+	}
+}
+
+// part yields the stacks of some threads.
+func (l *listed) part(threads []reading.Thread, meter *progress, yield func(unwind.Stack) bool) {
+	opts := stop.AllOptions{Depth: l.flags.depth, Done: func() { meter.add(1) }, Share: l.shares(), AllRegisters: l.values != nil}
+	for s := range l.at.Each(l.ctx, l.prepared, threads, opts) {
+		if s.Thread != 0 {
+			s.Notes = append(s.Notes, l.asleep(s.Thread)...)
+		}
+		if !yield(s) {
+			return
 		}
 	}
 }
@@ -429,7 +475,7 @@ func (l *listed) page(process *live.Process, by listing.By) *export.Page {
 	if order == "" && f.format == "text" {
 		order = "suspicion"
 	}
-	page := &export.Page{Title: process.Name(), Paused: l.paused, Summary: new(listing.Summary)}
+	page := &export.Page{Title: process.Name(), Summary: new(listing.Summary)}
 	groups := listing.NewGroups(by)
 	own := listing.NewGroups(listing.None) // of the stack that died
 	for s := range l.each() {
@@ -441,7 +487,7 @@ func (l *listed) page(process *live.Process, by listing.By) *export.Page {
 		}
 		groups.Add(&s)
 	}
-	page.Scheduler = l.scheduler()
+	page.Scheduler, page.Paused = l.scheduler(), l.paused
 	page.Groups = append(own.Sorted(""), groups.Sorted(order)...)
 	return page
 }
@@ -456,6 +502,9 @@ func (l *listed) head(process *live.Process) string {
 		if l.threads[i].ID != 0 {
 			page.Summary.Threads++
 		}
+	}
+	if l.glanced != nil {
+		page.Summary.Goroutines = max(page.Summary.Goroutines, l.glanced.Count())
 	}
 	return page.Head()
 }

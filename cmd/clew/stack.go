@@ -44,6 +44,7 @@ type stackFlags struct {
 	listing    listingFlags
 	again      againFlags
 	values     valueFlags
+	pause      pauseFlags
 }
 
 func stackCommand() *cobra.Command {
@@ -107,7 +108,7 @@ Exit codes: 0 done, 1 failed, 2 wrong usage, 3 done but a stack is truncated.`,
 	f.listing.add(c)
 	f.again.add(c)
 	f.values.add(c)
-	f.values.addPause(c)
+	f.pause.add(c)
 	_ = c.RegisterFlagCompletionFunc("format", cobra.FixedCompletions(export.FormatNames(), cobra.ShellCompDirectiveNoFileComp))
 	_ = c.RegisterFlagCompletionFunc("strategies", cobra.FixedCompletions(builtinNames(), cobra.ShellCompDirectiveNoFileComp))
 	_ = c.RegisterFlagCompletionFunc("pid", completeProcess)
@@ -138,7 +139,7 @@ func (f *stackFlags) check(c *cobra.Command, args []string) error {
 			return usageErrorf("%s", r.why)
 		}
 	}
-	if err := errors.Join(f.listing.check(c, f.many(c)), f.checkAgain(c), f.checkValues(c)); err != nil {
+	if err := errors.Join(f.listing.check(c, f.many(c)), f.checkAgain(c), f.checkValues(), f.checkPause(c)); err != nil {
 		return err
 	}
 	for name, value := range map[string]string{"goroutine": f.goroutine, "thread": f.thread} {

@@ -2,7 +2,6 @@ package main
 
 import (
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -21,7 +20,6 @@ import (
 type valueFlags struct {
 	which     string
 	registers bool
-	maxPause  time.Duration
 }
 
 // whichValues are the words of --values.
@@ -32,10 +30,6 @@ func (f *valueFlags) add(c *cobra.Command) {
 	fl.StringVar(&f.which, "values", "", "show what frames hold: `which` is "+strings.Join(whichValues, ", "))
 	fl.BoolVar(&f.registers, "registers", false, "add every register of each frame, and what it rests on")
 	_ = c.RegisterFlagCompletionFunc("values", cobra.FixedCompletions(whichValues, cobra.ShellCompDirectiveNoFileComp))
-}
-
-func (f *valueFlags) addPause(c *cobra.Command) {
-	c.Flags().DurationVar(&f.maxPause, "max-pause", 500*time.Millisecond, "with --values and --pid: how long the process may stand still for them")
 }
 
 func (f *valueFlags) selected() export.Which {
@@ -52,21 +46,17 @@ func (f *valueFlags) check() error {
 }
 
 // checkValues refuses flags that do not go with values.
-func (f *stackFlags) checkValues(c *cobra.Command) error {
+func (f *stackFlags) checkValues() error {
 	if err := f.values.check(); err != nil {
 		return err
 	}
 	if !f.values.wanted() {
-		if c.Flags().Changed("max-pause") {
-			return usageErrorf("--max-pause is for --values")
-		}
 		return nil
 	}
 	for _, r := range []refusal{
 		{!slices.Contains([]string{"text", "json", "snapshot"}, f.format), "--values and --registers are for --format text, json and snapshot: " + f.format + " has no place for them"},
 		{f.again.wanted(), "--values and --registers are for one listing, without --count and --watch"},
 		{f.listing.group != "" && listing.By(f.listing.group) != listing.None, "--values and --registers show each stack by itself: leave out --group"},
-		{f.values.maxPause <= 0, fmt.Sprintf("--max-pause %v is no time", f.values.maxPause)},
 	} {
 		if r.when {
 			return usageErrorf("%s", r.why)
@@ -75,7 +65,7 @@ func (f *stackFlags) checkValues(c *cobra.Command) error {
 	return nil
 }
 
-// valuesTime bounds the reading of a listing's values. Of a running process it also stands still no longer than --max-pause.
+// valuesTime bounds the reading of a listing's values.
 const valuesTime = 30 * time.Second
 
 // held are the values of stacks.

@@ -91,7 +91,8 @@ func Take(ctx context.Context, o crashguard.Options, e *engine.Engine, debugFold
 	}
 	process := live.New(program, live.Here(program))
 	process.FindDebugFiles(debugFolders)
-	program.Hold(maxHeld)
+	program.MaxPause(maxHeld)
+	program.Hold()
 	defer program.Release()
 	at, err := stop.At(ctx, process, process.Debugger(), o.Snapshot)
 	if err != nil {
@@ -131,6 +132,9 @@ func Take(ctx context.Context, o crashguard.Options, e *engine.Engine, debugFold
 	threads, err := others(at, &died.Thread)
 	if err != nil {
 		return err
+	}
+	for more := program.More(); len(more) > 0; more = program.More() { // of very many
+		threads = append(threads, more...)
 	}
 	stacks := r.fill(ctx, at, prepared, died, threads, names)
 	if !held {

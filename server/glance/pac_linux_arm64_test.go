@@ -3,6 +3,7 @@ package glance
 import (
 	"os/exec"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -25,7 +26,7 @@ func TestPACMask(t *testing.T) {
 	}()
 	const pacMask = 0x406 // NT_ARM_PAC_MASK: two words, of data's and of code's addresses
 	var regs unix.PtraceRegsArm64
-	_, err := whileStopped(cmd.Process.Pid, func([]stopped) error {
+	_, err := whileStopped(cmd.Process.Pid, 0, func(time.Time, []stopped) error {
 		return unix.PtraceGetRegSetArm64(cmd.Process.Pid, pacMask, &regs)
 	})
 	if signs := procfs.Signs(cmd.Process.Pid); signs != (err == nil) {

@@ -21,17 +21,25 @@ import (
 // Program is a process that is stopped once, when its threads are asked for, and once
 // more after each [Program.Again]. It is a source for package live. It is not safe for concurrent use.
 type Program struct {
-	pid      int
-	arch     unwind.Arch
-	memory   *memory
-	maps     []imagemap.Mapping
-	mapsText []byte
-	layout   *goruntime.Layout
-	vars     map[string]uint64
-	unknown  error // why the runtime cannot be read
-	seen     *seen
-	hold     time.Duration // see Hold
-	release  func()        // of the stop that is held
+	pid         int
+	arch        unwind.Arch
+	memory      *memory
+	maps        []imagemap.Mapping
+	mapsText    []byte
+	layout      *goruntime.Layout
+	vars        map[string]uint64
+	unknown     error // why the runtime cannot be read
+	seen        *seen
+	limit       time.Duration // see MaxPause
+	hold        bool          // see Hold
+	release     func()        // of the stop that is held
+	onlyThreads bool
+	first       uint64 // place of the runtime's list that the next stop begins with
+	room        []byte
+	earlier     *goruntime.Goroutines // of the stop before, whose memory is used again
+	blocked     <-chan struct{}       // closed when memory that did not come has come; nil if it came in time
+	parts       func() []reading.Thread
+	listed      map[uint64]bool // goroutines on threads that earlier stops have listed
 }
 
 // ErrUnsupported says that processes of this system cannot be read in this way.
@@ -90,8 +98,16 @@ func ofFiles(maps []imagemap.Mapping) []imagemap.Mapping {
 	return slices.DeleteFunc(slices.Clone(maps), func(m imagemap.Mapping) bool { return m.Inode == 0 })
 }
 
-// Hold has the process stand still after its stop until [Program.Release], at most for d: what is read meanwhile is kept.
-func (p *Program) Hold(d time.Duration) { p.hold = d }
+// MaxPause bounds for how long each stop lets the process stand still; 0 is no bound. What there is no time for is in
+// [Program.Left].
+func (p *Program) MaxPause(d time.Duration) { p.limit = d }
+
+// OnlyThreads has goroutines left out that are on no thread.
+func (p *Program) OnlyThreads(only bool) { p.onlyThreads = only }
+
+// Hold has the process stand still after its stop until [Program.Release], or [Program.MaxPause] is over: what is read meanwhile is
+// kept.
+func (p *Program) Hold() { p.hold = true }
 
 // Release lets the process go on that stands still for [Program.Hold]. What was not read until then is not known any more.
 func (p *Program) Release() {
@@ -103,9 +119,53 @@ func (p *Program) Release() {
 
 // Again forgets the stop: the process is stopped anew when its threads are asked for.
 func (p *Program) Again() {
+	p.again()
+	p.first, p.listed = 0, nil
+}
+
+// Rest is [Program.Again] for the goroutines that were not copied at this stop; false if there are none.
+func (p *Program) Rest() bool {
+	if p.seen == nil || p.seen.gs.Next() >= p.seen.left.Of {
+		return false
+	}
+	if p.listed == nil {
+		p.listed = make(map[uint64]bool)
+	}
+	for i := range p.seen.threads {
+		p.listed[p.seen.threads[i].Goroutine] = true
+	}
+	next := p.seen.gs.Next()
+	p.again()
+	p.first = next
+	return true
+}
+
+func (p *Program) again() {
 	p.Release()
-	p.seen = nil
+	if p.seen != nil {
+		p.earlier = &p.seen.gs
+	}
+	if p.blocked != nil { // a read may still write there
+		p.room, p.earlier, p.blocked = nil, nil, nil
+	}
+	p.seen, p.parts = nil, nil
 	p.memory.forget()
+}
+
+// Count is how many goroutines were found at the stop.
+func (p *Program) Count() int {
+	if p.seen == nil {
+		return 0
+	}
+	return p.seen.gs.Count()
+}
+
+// Left is what was left out at the stop.
+func (p *Program) Left() Left {
+	if p.seen == nil {
+		return Left{}
+	}
+	return p.seen.left
 }
 
 func (p *Program) address(name string) (uint64, error) {
@@ -153,14 +213,35 @@ func (p *Program) CurrentThread(maps []imagemap.Mapping) (reading.Thread, error)
 	return reading.Thread{}, errors.Join(err, fmt.Errorf("thread %d is gone", p.pid))
 }
 
-// Goroutines returns every goroutine of the stop.
+// partSize is how many goroutines are made ready at a time.
+const partSize = 1 << 16
+
+// Goroutines returns the first goroutines of the stop; [Program.More] has the others.
 func (p *Program) Goroutines(threads []reading.Thread) ([]reading.Thread, error) {
-	rt := &goruntime.Runtime{Layout: p.layout, Arch: p.arch, Memory: p.memory}
-	all, err := rt.Goroutines(threads, p.address)
-	if p.seen != nil && p.seen.clock != nil {
-		p.seen.notes.Compare(all, p.seen.clock)
+	if p.seen == nil {
+		return nil, errors.New("the process was not stopped")
 	}
-	return all, err
+	rt := &goruntime.Runtime{Layout: p.layout, Arch: p.arch, Memory: p.memory}
+	if p.seen.clock != nil {
+		p.seen.notes.Compare(&p.seen.gs, p.seen.clock)
+	}
+	p.parts = p.seen.gs.Parts(rt, threads, partSize)
+	return p.More(), p.seen.err
+}
+
+// More returns further goroutines of the stop, none after the last.
+func (p *Program) More() []reading.Thread {
+	if p.parts == nil {
+		return nil
+	}
+	for {
+		part := p.parts()
+		all := len(part)
+		part = slices.DeleteFunc(part, func(th reading.Thread) bool { return th.Goroutine != 0 && p.listed[th.Goroutine] })
+		if len(part) > 0 || all == 0 {
+			return part
+		}
+	}
 }
 
 // Notes reads what goroutines' states refer to.

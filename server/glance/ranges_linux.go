@@ -12,11 +12,10 @@ import (
 // maxPieces is how many ranges the kernel reads in one call (UIO_MAXIOV).
 const maxPieces = 1024
 
-// readRanges copies ranges into buf, which has room for all. One that cannot be read is
+// readRanges copies ranges into buf, which has room for all, and adds them to out. One that cannot be read is
 // left out.
-func readRanges(pid int, ranges []unwind.Range, buf []byte) []unwind.Window {
-	out := make([]unwind.Window, 0, len(ranges))
-	pieces := make([]unix.RemoteIovec, 0, maxPieces)
+func readRanges(pid int, ranges []unwind.Range, buf []byte, out []unwind.Window) []unwind.Window {
+	pieces := make([]unix.RemoteIovec, 0, min(maxPieces, len(ranges)))
 	for len(ranges) > 0 {
 		pieces = pieces[:0]
 		want := 0
@@ -42,4 +41,14 @@ func readRanges(pid int, ranges []unwind.Range, buf []byte) []unwind.Window {
 		ranges = ranges[done:]
 	}
 	return out
+}
+
+// reserve returns memory that takes no room until it is used.
+func reserve(n int) []byte {
+	room, err := unix.Mmap(-1, 0, n, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANONYMOUS|unix.MAP_NORESERVE)
+	if err != nil {
+		return make([]byte, n)
+	}
+	_ = unix.Madvise(room, unix.MADV_HUGEPAGE) // it is faster, where the kernel has it
+	return room
 }

@@ -8,6 +8,9 @@ import (
 
 const supported = true
 
+// makesProcess are the system calls that make a process.
+var makesProcess = []int{unix.SYS_CLONE, unix.SYS_FORK, unix.SYS_VFORK, unix.SYS_CLONE3}
+
 // readRegisters reads a stopped thread's registers.
 func readRegisters(tid int) (out unwind.Registers, err error) {
 	var r unix.PtraceRegs

@@ -16,30 +16,16 @@ type Bulk struct {
 	Runtime *Runtime
 	AllM    uint64 // address of runtime.allm
 	Address func(name string) (uint64, error)
+	Late    func() bool // ends a list that has no end; nil: never
 }
+
+var errUnreadable = errors.New("the memory cannot be read")
 
 // ErrNoThreads says that the list of the runtime's threads cannot be read.
 var ErrNoThreads = errors.New("the list of the runtime's threads is not known")
 
 // maxThreads bounds what a corrupt list can make us read.
 const maxThreads = 1 << 20
-
-// Goroutines lists where every runtime.g is.
-func (b *Bulk) Goroutines() ([]unwind.Range, error) {
-	addrs, err := b.Runtime.allGs(b.Address)
-	if err != nil {
-		return nil, err
-	}
-	out := make([]unwind.Range, 0, len(addrs))
-	size := uint64(b.Runtime.Layout.gSize)
-	for _, a := range addrs {
-		if a+size < a {
-			continue // beyond all memory: Runtime.Goroutines says so
-		}
-		out = append(out, unwind.Range{Start: a, End: a + size})
-	}
-	return out, nil
-}
 
 // Machines maps the threads of the runtime by their IDs to a runtime.g of each: its g0.
 func (b *Bulk) Machines() (map[uint64]uint64, error) {
@@ -50,7 +36,10 @@ func (b *Bulk) Machines() (map[uint64]uint64, error) {
 	out := make(map[uint64]uint64)
 	var wrong error
 	at := r.ReadPointer(b.AllM, 0)
-	for range maxThreads {
+	for i := range maxThreads {
+		if b.Late != nil && i%256 == 255 && b.Late() {
+			return out, nil
+		}
 		if at == 0 && len(out) == 0 && wrong != nil {
 			return nil, wrong
 		}
@@ -71,31 +60,6 @@ func (b *Bulk) Machines() (map[uint64]uint64, error) {
 	return nil, fmt.Errorf("the list of the runtime's threads has no end")
 }
 
-// Stacks lists what is in use of the stacks of parked goroutines, and the runtime.sudog
-// and labels that they name.
-func (b *Bulk) Stacks(gs []unwind.Range) (out []unwind.Range) {
-	l := b.Runtime.Layout
-	for _, at := range gs {
-		g, err := b.Runtime.readG(at.Start)
-		if err != nil || !g.hasStack() {
-			continue
-		}
-		low := g.sp
-		if g.status == statusRunning || low < g.lo || low >= g.hi {
-			low = g.lo // of one that runs, its thread's registers say what is in use
-		} else if b.Runtime.Arch == unwind.ARM64 {
-			low = max(g.lo, low-belowSP)
-		}
-		if g.hi > low && g.hi-low <= maxStack {
-			out = append(out, unwind.Range{Start: low, End: min(g.hi, low+mostOfStack)})
-		}
-		if w := g.state.waiting; w != 0 && l.sudogC >= 0 && g.state.Waits() {
-			out = append(out, unwind.Range{Start: w + uint64(l.sudogC), End: w + uint64(l.sudogC) + 8})
-		}
-	}
-	return out
-}
-
 // belowSP is where the frame record of a Go function on arm64 is (R12), rounded up.
 const belowSP = 16
 
@@ -106,26 +70,30 @@ const (
 	mostOfStack = 64 << 20
 )
 
-// OfThread lists what is in use of the stacks of a thread.
-func (b *Bulk) OfThread(th *Thread, sp uint64, maps []imagemap.Mapping) (out []unwind.Range) {
+// OfThread lists what is in use of the stacks of a thread: what its frames are on, and what they can be on, too.
+func (b *Bulk) OfThread(th *Thread, sp uint64, maps []imagemap.Mapping) (inUse, fringes []unwind.Range) {
 	const (
 		redZone = 128      // below SP, which signal handlers and leaves use
 		fringe  = 64 << 10 // of a system stack that SP is not on
 	)
 	for _, s := range th.Segments {
 		low, high := s.Low, s.High
+		to := &inUse
 		switch {
 		case sp >= s.Low && sp < s.High:
 			low = max(low, sp-redZone)
 		case s.Kind == unwind.SegmentG0 || s.Kind == unwind.SegmentThread:
-			low = max(low, high-min(high, fringe))
+			low, to = max(low, high-min(high, fringe)), &fringes
+		case s.Kind == unwind.SegmentSignal:
+			to = &fringes
 		}
-		out = append(out, unwind.Range{Start: low, End: min(high, low+mostOfStack)})
+		*to = append(*to, unwind.Range{Start: low, End: min(high, low+mostOfStack)})
 	}
-	if m, ok := mappingAt(maps, sp); ok && len(out) == 0 {
-		out = append(out, unwind.Range{Start: sp - min(sp, redZone), End: min(m.End, sp+mostOfStack)})
+	if m, ok := mappingAt(maps, sp); ok && len(inUse) == 0 {
+		inUse = append(inUse, unwind.Range{Start: sp - min(sp, redZone), End: min(m.End, sp+mostOfStack)})
 	}
-	return slices.DeleteFunc(out, func(r unwind.Range) bool { return r.End <= r.Start })
+	empty := func(r unwind.Range) bool { return r.End <= r.Start }
+	return slices.DeleteFunc(inUse, empty), slices.DeleteFunc(fringes, empty)
 }
 
 // DescribedLayout reads the layout from type descriptors, and compares it with what the
@@ -209,20 +177,11 @@ func (l *Layout) witnessed(arch unwind.Arch, code gocode.Code) error {
 // Structures are the names of the structures that layouts are made of.
 var Structures = []string{"runtime.g", "runtime.m", "runtime.p", "runtime.sudog", "runtime.mstats", "runtime.ancestorInfo"}
 
-// Warm reads the words for wait reasons, and the labels and ancestors of goroutines, so that
-// notes have them.
-func (b *Bulk) Warm(n *Notes, gs []unwind.Range) {
+// Warm reads the words for wait reasons, so that notes have them.
+func (n *Notes) Warm() {
 	const reasons = 64 // there were 47 in Go 1.27
 	for i := range uint8(reasons) {
 		n.WaitReason(&State{Status: statusWaiting, WaitReason: i})
 	}
-	r, l := b.Runtime, b.Runtime.Layout
-	for _, at := range gs {
-		if l.gLabels >= 0 {
-			n.Labels(&State{labels: r.ReadPointer(at.Start, l.gLabels)})
-		}
-		if l.gAncestors >= 0 {
-			n.Ancestors(&State{ancestors: r.ReadPointer(at.Start, l.gAncestors)})
-		}
-	}
+	n.Scheduler()
 }

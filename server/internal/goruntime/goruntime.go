@@ -60,10 +60,10 @@ type goroutine struct {
 	status     uint32
 	m, lockedM uint64 // lockedM is the thread that is reserved for it, 0 for none
 	lo, hi     uint64
-	sp, pc, bp uint64 // saved when it was parked or went into a system call
-	start      uint64 // its first function
-	sched      unwind.Saved
-	state      *State
+	sp, pc, bp uint64    // saved when it was parked or went into a system call
+	start      uint64    // its first function
+	sched      [4]uint64 // PC, SP, FP and LR that were saved when it was parked
+	state      State
 }
 
 // States of a goroutine in which it has a stack to show (runtime/runtime2.go).
@@ -82,14 +82,19 @@ const (
 // readG reads the runtime.g at addr.
 func (r *Runtime) readG(addr uint64) (goroutine, error) {
 	l := r.Layout
-	g := goroutine{addr: addr}
 	if l.gSize <= 0 || l.gSize > 1<<16 {
-		return g, fmt.Errorf("runtime.g has %d bytes", l.gSize)
+		return goroutine{addr: addr}, fmt.Errorf("runtime.g has %d bytes", l.gSize)
 	}
 	buf := make([]byte, l.gSize)
 	if err := r.Memory.ReadMemory(addr, buf); err != nil {
-		return g, err
+		return goroutine{addr: addr}, err
 	}
+	return l.parse(addr, buf), nil
+}
+
+// parse reads the runtime.g at addr, whose bytes are buf.
+func (l *Layout) parse(addr uint64, buf []byte) goroutine {
+	g := goroutine{addr: addr}
 	word := func(off int64) uint64 {
 		if off < 0 || off+8 > int64(len(buf)) {
 			return 0
@@ -100,23 +105,21 @@ func (r *Runtime) readG(addr uint64) (goroutine, error) {
 	g.lo, g.hi = word(l.gStackLo), word(l.gStackHi)
 	g.status = uint32(word(l.gStatus)) &^ statusScanBit
 	g.sp, g.pc, g.bp = word(l.gSchedSP), word(l.gSchedPC), word(l.gSchedBP)
-	g.sched = r.saved(addr, word)
+	g.sched = [4]uint64{g.pc, g.sp, g.bp, word(l.gSchedLR)}
 	g.state = l.state(g.status, word)
 	if sp := word(l.gSyscallSP); g.status == statusSyscall && sp != 0 {
 		g.sp, g.pc, g.bp = sp, word(l.gSyscallPC), word(l.gSyscallB)
 	}
-	return g, nil
+	return g
 }
 
-// saved is the saved state in a runtime.g; word reads its fields.
-func (r *Runtime) saved(addr uint64, word func(int64) uint64) unwind.Saved {
-	a := r.Arch
-	out := unwind.Saved{G: addr}
-	out.Registers.Set(a.PC(), word(r.Layout.gSchedPC))
-	out.Registers.Set(a.SP(), word(r.Layout.gSchedSP))
-	out.Registers.Set(a.FP(), word(r.Layout.gSchedBP))
-	if a.LR() != unwind.NoRegister {
-		out.Registers.Set(a.LR(), word(r.Layout.gSchedLR))
+// saved is what was saved when it was parked.
+func (g *goroutine) saved(a unwind.Arch) *unwind.Saved {
+	out := &unwind.Saved{G: g.addr}
+	for i, reg := range []unwind.Register{a.PC(), a.SP(), a.FP(), a.LR()} {
+		if reg != unwind.NoRegister {
+			out.Registers.Set(reg, g.sched[i])
+		}
 	}
 	return out
 }
@@ -133,8 +136,8 @@ func (r *Runtime) ReadPointer(base uint64, off int64) uint64 {
 	return order.Uint64(b[:])
 }
 
-// allGs returns the address of every runtime.g. address finds a variable.
-func (r *Runtime) allGs(address func(name string) (uint64, error)) ([]uint64, error) {
+// list is where the runtime's list of goroutines is, and its length. address finds a variable.
+func (r *Runtime) list(address func(name string) (uint64, error)) (at, n uint64, err error) {
 	read := func(name string) (uint64, error) {
 		addr, err := address(name)
 		var b [8]byte
@@ -146,16 +149,21 @@ func (r *Runtime) allGs(address func(name string) (uint64, error)) ([]uint64, er
 		}
 		return order.Uint64(b[:]), nil
 	}
-	n, err := read("runtime.allglen")
-	if err != nil {
-		return nil, err
-	}
-	ptr, err := read("runtime.allgptr")
-	if err != nil {
-		return nil, err
+	if n, err = read("runtime.allglen"); err != nil {
+		return 0, 0, err
 	}
 	if n > maxGoroutines {
-		return nil, fmt.Errorf("runtime.allglen is %d", n)
+		return 0, 0, fmt.Errorf("runtime.allglen is %d", n)
+	}
+	at, err = read("runtime.allgptr")
+	return at, n, err
+}
+
+// allGs returns the address of every runtime.g.
+func (r *Runtime) allGs(address func(name string) (uint64, error)) ([]uint64, error) {
+	ptr, n, err := r.list(address)
+	if err != nil {
+		return nil, err
 	}
 	var out []uint64
 	const chunk = 8192
@@ -179,11 +187,11 @@ func (r *Runtime) Goroutines(threads []Thread, address func(name string) (uint64
 	if r.Layout == nil || r.Layout.gGoid < 0 {
 		return nil, errNoGoroutines
 	}
-	running, byM := index(threads)
 	addrs, err := r.allGs(address)
 	if err != nil {
 		return nil, fmt.Errorf("list goroutines: %w", err)
 	}
+	control := r.controls(threads)
 	var out []Thread
 	seen, numbers, again := make(map[uint64]bool, len(addrs)), make(map[uint64]bool), 0
 	for _, addr := range addrs {
@@ -200,7 +208,7 @@ func (r *Runtime) Goroutines(threads []Thread, address func(name string) (uint64
 			again++
 		case g.hasStack():
 			numbers[g.id] = true
-			out = append(out, r.control(g, running, byM))
+			out = append(out, control(&g))
 		}
 	}
 	if again > 0 {
@@ -210,27 +218,31 @@ func (r *Runtime) Goroutines(threads []Thread, address func(name string) (uint64
 	return out, nil
 }
 
-// control returns a goroutine with its thread's registers, or as it was parked.
-func (r *Runtime) control(g goroutine, running, byM map[uint64]Thread) Thread {
-	on, locked := byM[g.lockedM]
-	if locked = locked && g.lockedM != 0; locked {
-		g.state.LockedThread = on.ID
-	}
-	th, runs := running[g.id]
-	if !runs {
-		th = parked(r.Arch, g)
-	}
-	th.State = g.state
-	if runs {
+// controls returns a function that returns a goroutine with its thread's registers, or as it was parked.
+func (r *Runtime) controls(threads []Thread) func(*goroutine) Thread {
+	running, byM := index(threads)
+	return func(g *goroutine) Thread {
+		state := g.state
+		on, locked := byM[g.lockedM]
+		if locked = locked && g.lockedM != 0; locked {
+			state.LockedThread = on.ID
+		}
+		th, runs := running[g.id]
+		if !runs {
+			th = parked(r.Arch, g)
+		}
+		th.State = &state
+		if runs {
+			return th
+		}
+		if g.onThread() {
+			th.Registers = unwind.Registers{} // those saved are old; no stack can be had of it
+		}
+		if locked {
+			th.Segments = append(th.Segments, systemStacks(on.Segments)...)
+		}
 		return th
 	}
-	if g.onThread() {
-		th.Registers = unwind.Registers{} // those saved are old; no stack can be had of it
-	}
-	if locked {
-		th.Segments = append(th.Segments, systemStacks(on.Segments)...)
-	}
-	return th
 }
 
 // index maps threads by the goroutine that they run, and by their runtime.m.
@@ -274,15 +286,15 @@ func systemStacks(segments []unwind.Segment) (out []unwind.Segment) {
 
 // parked is a goroutine that no thread runs: its first PC is a return address
 // (R9).
-func parked(a unwind.Arch, g goroutine) Thread {
+func parked(a unwind.Arch, g *goroutine) Thread {
 	th := Thread{Thread: unwind.Thread{
 		Goroutine: g.id, FirstPC: unwind.KindReturn,
 		Segments: []unwind.Segment{{Low: g.lo, High: g.hi, Kind: unwind.SegmentGoroutine}},
 	}}
 	if g.pc == g.start {
 		th.FirstPC = unwind.KindInstruction // it has not run yet
-		if lr, ok := g.sched.Registers.Get(a.LR()); ok {
-			th.Registers.Set(a.LR(), lr) // of runtime.goexit (gostartcall)
+		if a.LR() != unwind.NoRegister {
+			th.Registers.Set(a.LR(), g.sched[3]) // of runtime.goexit (gostartcall)
 		}
 	}
 	th.Registers.Set(a.PC(), g.pc)

@@ -187,14 +187,14 @@ func TestRepeated(t *testing.T) {
 func TestNotYetRun(t *testing.T) {
 	for start, want := range map[uint64]unwind.PCKind{0x400: unwind.KindInstruction, 0x300: unwind.KindReturn} {
 		g := goroutine{pc: 0x400, start: start}
-		g.sched.Registers.Set(unwind.ARM64.LR(), 0x500)
-		th := parked(unwind.ARM64, g)
+		g.sched[3] = 0x500
+		th := parked(unwind.ARM64, &g)
 		lr, ok := th.Registers.Get(unwind.ARM64.LR())
 		if th.FirstPC != want || ok != (start == g.pc) || ok && lr != 0x500 {
 			t.Errorf("%#x: %+v", start, th)
 		}
 	}
-	if th := parked(unwind.AMD64, goroutine{pc: 0x400, start: 0x400}); th.FirstPC != unwind.KindInstruction {
+	if th := parked(unwind.AMD64, &goroutine{pc: 0x400, start: 0x400}); th.FirstPC != unwind.KindInstruction {
 		t.Errorf("%+v", th)
 	}
 }

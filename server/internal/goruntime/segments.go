@@ -2,6 +2,8 @@ package goruntime
 
 import (
 	"cmp"
+	"slices"
+	"sort"
 	"strings"
 
 	"github.com/clewdbg/clew/imagemap"
@@ -63,7 +65,7 @@ func (r *Runtime) goSegments(th *Thread, g goroutine, maps []imagemap.Mapping) {
 	th.m = g.m
 	user := r.ReadPointer(g.m, r.Layout.mCurg)
 	if curg, ok := add(user, unwind.SegmentGoroutine); ok {
-		th.Goroutine, th.Saved, th.State = curg.id, &curg.sched, curg.state
+		th.Goroutine, th.Saved, th.State = curg.id, curg.saved(r.Arch), &curg.state
 		if curg.lockedM == g.m {
 			th.State.LockedThread = th.ID
 		}
@@ -105,13 +107,16 @@ func writable(maps []imagemap.Mapping) (segs []unwind.Segment) {
 	return segs
 }
 
+// mappingAt finds the mapping of an address: thousands of threads have as many mappings.
 func mappingAt(maps []imagemap.Mapping, addr uint64) (imagemap.Mapping, bool) {
-	for _, m := range maps {
-		if addr >= m.Start && addr < m.End {
-			return m, true
-		}
+	i := sort.Search(len(maps), func(i int) bool { return maps[i].End > addr })
+	if i == len(maps) || addr < maps[i].Start { // none, or those of a core file, in another order
+		i = slices.IndexFunc(maps, func(m imagemap.Mapping) bool { return addr >= m.Start && addr < m.End })
 	}
-	return imagemap.Mapping{}, false
+	if i < 0 {
+		return imagemap.Mapping{}, false
+	}
+	return maps[i], true
 }
 
 // LibraryG is the address of the runtime.g of a thread whose Go code is in a library,

@@ -17,6 +17,7 @@ type State struct {
 	since        int64  // see [Notes.WaitSince]
 	labels       uint64
 	waiting      uint64 // runtime.sudog
+	channel      uint64 // that the sudog names, 0 if it was not read
 	ancestors    uint64 // a slice of runtime.ancestorInfo
 }
 
@@ -42,8 +43,8 @@ func (s *State) StatusName() string {
 func (s *State) Waits() bool { return s.Status == statusWaiting || s.Status == statusLeaked }
 
 // state reads what is in a runtime.g; word reads its fields.
-func (l *Layout) state(status uint32, word func(int64) uint64) *State {
-	return &State{
+func (l *Layout) state(status uint32, word func(int64) uint64) State {
+	return State{
 		Status: status, WaitReason: uint8(word(l.gWaitReason)), since: int64(word(l.gWaitSince)),
 		GoPC: word(l.gGoPC), Parent: word(l.gParent), labels: word(l.gLabels), waiting: word(l.gWaiting), ancestors: word(l.gAncestors),
 	}
@@ -100,14 +101,15 @@ func (n *Notes) readCollections(stats uint64) {
 
 // Compare lets [Notes.WaitSince] compare goroutines with each other. clock converts a time
 // of the runtime's own clock.
-func (n *Notes) Compare(all []Thread, clock func(nano int64) time.Time) {
+func (n *Notes) Compare(all *Goroutines, clock func(nano int64) time.Time) {
 	n.others, n.clock = nil, clock
-	for i := range all {
-		if s := all[i].State; s != nil && s.since > 0 {
-			n.others = append(n.others, s.since)
+	for i := range all.list {
+		if since := all.list[i].state.since; since > 0 {
+			n.others = append(n.others, since)
 		}
 	}
 	slices.Sort(n.others)
+	n.others = slices.Compact(n.others)
 }
 
 // WaitSince is a time at which a goroutine has certainly waited already, zero if no such
@@ -155,6 +157,9 @@ func (n *Notes) WaitReason(s *State) string {
 func (n *Notes) WaitsOn(s *State) uint64 {
 	if !s.Waits() || n.runtime.Layout.sudogC < 0 {
 		return 0
+	}
+	if s.channel != 0 {
+		return s.channel
 	}
 	return n.runtime.ReadPointer(s.waiting, n.runtime.Layout.sudogC)
 }

@@ -82,8 +82,8 @@ func TestWaitSince(t *testing.T) {
 // Where collections are not known, a later time that another goroutine notes counts.
 func TestWaitSinceOfOthers(t *testing.T) {
 	n := &Notes{}
-	waits := func(since int64) Thread { return Thread{State: &State{Status: statusWaiting, since: since}} }
-	n.Compare([]Thread{waits(300), {}, waits(200), waits(0), waits(200), waits(500)}, func(nano int64) time.Time { return time.Unix(0, nano) })
+	waits := func(since int64) goroutine { return goroutine{state: State{Status: statusWaiting, since: since}} }
+	n.Compare(&Goroutines{list: []goroutine{waits(300), {}, waits(200), waits(0), waits(200), waits(500)}}, func(nano int64) time.Time { return time.Unix(0, nano) })
 	for since, want := range map[int64]int64{200: 300, 300: 500, 500: 0, 0: 0} {
 		got := n.WaitSince(&State{Status: statusWaiting, since: since})
 		if want == 0 && !got.IsZero() || want != 0 && !got.Equal(time.Unix(0, want)) {
