@@ -4,6 +4,7 @@
 //
 //	go run ./integration/bench listing stripped [-go VERSION,...] [-program NAME,...]
 //	go run ./integration/bench listing cost [-n GOROUTINES] [-tools clew,dlv,eu-stack,gdb]
+//	go run ./integration/bench listing pause [-case TEXT] [-patience TIME]
 //	go run ./integration/bench listing attach [-n ATTACHES] [-rate REQUESTS]
 //	go run ./integration/bench listing profile [-seconds N] [-interval TIME] [-parts N]
 //	go run ./integration/bench listing beside [-built DIR]
@@ -17,6 +18,10 @@
 // output, in each format, and for how long the process stands still, which it measures
 // itself; beside dlv, gdb and eu-stack (Debian: gdb, elfutils). As root, so that the thread
 // that looks at the clock comes first.
+//
+// pause: for how long processes stand still that are hard to look at (a million goroutines, 5,000 threads, a thread that
+// cannot be interrupted, threads that come and go, a list of goroutines that lies), by clew, dlv and gdb. It fails if a process
+// stands still for more than clew's --max-pause and 100 ms.
 //
 // attach: the latency of a server's requests while clew, dlv, gdb and eu-stack attach to it
 // again and again.

@@ -13,7 +13,7 @@ import (
 // measurements are the parts of this command; each reads flags of its own and prints a
 // table.
 var measurements = map[string]func(folder string, args []string) error{
-	"stripped": stripped, "cost": cost, "attach": attach, "profile": wallClock, "beside": beside,
+	"stripped": stripped, "cost": cost, "attach": attach, "profile": wallClock, "beside": beside, "pause": pause,
 }
 
 // errUsage marks wrong flags.

@@ -1,17 +1,10 @@
 // Command many has as many goroutines as it is told to, some of them in C, and measures
-// for how long it stands still: a thread of the highest priority looks at the clock all
-// the time, and keeps the longest gap in a file.
+// for how long it stands still (package clock).
 //
 //	many GOROUTINES IN_C FILE
 package main
 
 /*
-#include <fcntl.h>
-#include <pthread.h>
-#include <sched.h>
-#include <stdint.h>
-#include <sys/mman.h>
-#include <time.h>
 #include <unistd.h>
 
 static volatile int depth;
@@ -24,32 +17,6 @@ __attribute__((noinline)) static int in_c(int n) {
 	}
 	return pause();
 }
-
-static int64_t now(void) {
-	struct timespec t;
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return t.tv_sec * 1000000000LL + t.tv_nsec;
-}
-
-static void *watch(void *p) {
-	volatile int64_t *longest = p;
-	struct timespec nap = {0, 50000};
-	for (int64_t last = now();;) {
-		nanosleep(&nap, 0);
-		int64_t t = now();
-		if (t - last > *longest) *longest = t - last;
-		last = t;
-	}
-}
-
-static int watch_clock(char *path) {
-	pthread_t th;
-	struct sched_param first = {.sched_priority = 50};
-	int fd = open(path, O_RDWR);
-	void *p = mmap(0, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-	if (p == MAP_FAILED || pthread_create(&th, 0, watch, p)) return -1;
-	return pthread_setschedparam(th, SCHED_FIFO, &first); // without rights gaps are longer
-}
 */
 import "C"
 
@@ -58,6 +25,8 @@ import (
 	"os"
 	"strconv"
 	"time"
+
+	"github.com/clewdbg/clew/integration/bench/listing/testdata/clock"
 )
 
 var never = make(chan int)
@@ -82,8 +51,7 @@ func main() {
 		}
 	}
 	time.Sleep(2 * time.Second) // until they wait
-	priority := C.watch_clock(C.CString(os.Args[3]))
-	fmt.Println("ready, priority", priority == 0)
+	fmt.Println("ready, priority", clock.Watch(os.Args[3]))
 	for {
 		time.Sleep(time.Hour)
 	}
