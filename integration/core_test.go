@@ -99,12 +99,15 @@ func TestBadCore(t *testing.T) {
 		return path
 	}
 	clew(t, "stack", "--core", core, q.Path).oneLine(t, failed, "another build", q.Path)
+	if named := clew(t, "stack", "--core", core, "--goroutine", "all", "--format", "json").stacks(t); len(named) < 4 {
+		t.Errorf("with the executable that the core file names: %d stacks", len(named))
+	}
+	clew(t, "stack", "--core", core, "--sysroot", t.TempDir()).oneLine(t, failed, p.Path, "name the executable")
 	clew(t, "stack", "--core", p.Path, p.Path).oneLine(t, failed, "not a core file")
 	clew(t, "stack", "--core", file("empty", nil), p.Path).oneLine(t, failed, "core file")
 	clew(t, "stack", "--core", filepath.Join(t.TempDir(), "none"), p.Path).oneLine(t, failed, "no such file")
 	clew(t, "stack", "--core", core, filepath.Join(t.TempDir(), "none")).oneLine(t, failed, "no such file")
 	clew(t, "stack", "--core", core, "/bin/sh").oneLine(t, failed)
-	clew(t, "stack", "--core", core).oneLine(t, usage, "needs the executable")
 	clew(t, "stack", "--core", core, "--pid", "1", p.Path).oneLine(t, usage, "--pid")
 	// Cut off, as when the disk is full: the rest is used or refused, in
 	// one line, and nothing is invented.

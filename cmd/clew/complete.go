@@ -88,8 +88,8 @@ func (f *stackFlags) completeGoroutine(_ *cobra.Command, args []string, _ string
 
 // openQuietly opens the process or core file that the flags name, without a debugger.
 func (f *stackFlags) openQuietly(args []string) (*live.Process, func() error, error) {
-	if f.core != "" && len(args) > 0 {
-		return f.openCore(context.Background(), args[0], nil, func(string) {})
+	if f.core != "" {
+		return f.openCore(context.Background(), strings.Join(args, ""), nil, func(string) {})
 	}
 	if f.pid == 0 {
 		return nil, nil, fmt.Errorf("no process and no core file")

@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -111,6 +112,10 @@ func loadConfig(path string) (config, error) {
 	if errors.Is(err, os.ErrNotExist) && !named {
 		return config{}, nil
 	}
+	if err != nil && !named { // with another user's HOME: what the user has not asked for does not end a command
+		complainOnce("the configuration is not used: %v", err)
+		return config{}, nil
+	}
 	if err != nil {
 		return config{}, failf("read the configuration: %v", err)
 	}
@@ -121,6 +126,13 @@ func loadConfig(path string) (config, error) {
 	elffile.SetLimits(c.FileLimits)
 	show.Use(c.Formatters)
 	return c, nil
+}
+
+// complained is whether the user knows that there is no configuration: some commands read it twice.
+var complained sync.Once
+
+func complainOnce(format string, a ...any) {
+	complained.Do(func() { tell(os.Stderr, format, a...) })
 }
 
 // readConfig reads a configuration file, whatever the path leads to.

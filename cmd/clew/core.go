@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 
 	"github.com/clewdbg/clew/server/corefile"
 	"github.com/clewdbg/clew/server/debuginfod"
@@ -44,6 +46,11 @@ func (f *stackFlags) openCore(ctx context.Context, executable string, debugFolde
 		return nil, nil, failf("%v", err)
 	}
 	opened = append(opened, core.Close)
+	if executable == "" {
+		if executable, err = f.executableOf(core); err != nil {
+			return nil, nil, failf("%v", err)
+		}
+	}
 	if err := core.CheckExecutable(executable); err != nil {
 		return nil, nil, failf("%v", err)
 	}
@@ -56,6 +63,22 @@ func (f *stackFlags) openCore(ctx context.Context, executable string, debugFolde
 	process := live.NewCore(s, core, live.CoreFiles{Executable: executable, Sysroot: f.sysroot, Find: findOnServers(ctx)})
 	process.FindDebugFiles(debugFolders)
 	return process, done, nil
+}
+
+// executableOf is the executable that a core file names, where the process had it, or below --sysroot.
+func (f *stackFlags) executableOf(core *corefile.File) (string, error) {
+	named := core.Executable()
+	if named == "" {
+		return "", fmt.Errorf("core file %s does not say which executable it is of; name it: clew stack --core %s EXE", f.core, f.core)
+	}
+	path := named
+	if f.sysroot != "" {
+		path = filepath.Join(f.sysroot, named)
+	}
+	if _, err := os.Stat(path); err != nil {
+		return "", fmt.Errorf("core file %s is of %s, which is not there (%w); name the executable: clew stack --core %s EXE", f.core, path, errors.Unwrap(err), f.core)
+	}
+	return path, nil
 }
 
 // findOnServers finds files of images that are not on this machine, nil where the user has

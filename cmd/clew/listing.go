@@ -455,7 +455,7 @@ func (l *listed) set(process *live.Process) (*export.Set, error) {
 // empty is a set without stacks.
 func (l *listed) empty() *export.Set {
 	f := l.flags
-	set := &export.Set{Arch: l.at.Arch(), Images: l.at.Images(), Pid: f.pid, Names: f.names, All: true, OneFileEach: f.listing.oneFileEach, Ancestors: f.listing.ancestors}
+	set := &export.Set{Arch: l.at.Arch(), Images: l.at.Images(), Pid: f.pid, Names: f.names, All: true, OneFileEach: f.listing.oneFileEach, Evidence: f.evidence, Ancestors: f.listing.ancestors}
 	l.values.add(set)
 	if l.died != nil {
 		set.Crash = l.died.Crash

@@ -67,14 +67,22 @@ func run(args []string) int {
 	}
 	ctx, stop := untilInterrupted()
 	defer stop()
-	// A reader that goes away (head) is an error like any other: clew cleans up. Notify and not Ignore, which programs that we start would inherit.
+	// When a reader goes away (head), clew cleans up like after any error. Notify and not Ignore, which programs that we start would inherit.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 	root.SetArgs(args)
 	code, err := exitCode(root.ExecuteContext(ctx))
+	if readerGone(err) {
+		return exitDone
+	}
 	if err != nil {
 		tell(os.Stderr, "%v", err)
 	}
 	return code
+}
+
+// readerGone says that a command has ended because nobody reads what it writes any more: "clew stack --pid 4711 | head" is no failure.
+func readerGone(err error) bool {
+	return err != nil && (errors.Is(err, syscall.EPIPE) || strings.Contains(err.Error(), "write "+os.Stdout.Name()+": "+syscall.EPIPE.Error()))
 }
 
 // ownCommands are those that Delve does not have; the build tag manpages adds one.

@@ -21,6 +21,7 @@ type stackResult struct {
 	// stack of a million frames need not be held whole to be written as CBF.
 	addresses *export.Addresses
 	names     names.Style
+	evidence  bool
 	held      *held            // values, nil for none
 	crash     *stackjson.Crash // what ended the program, nil for none
 }
@@ -49,7 +50,7 @@ func (r *stackResult) write(out io.Writer, form *export.Format, path string) err
 
 func (r *stackResult) set() *export.Set {
 	set := &export.Set{
-		Arch: r.at.Arch(), Stacks: slices.Values(r.stacks), Threads: r.threads, Images: r.at.Images(), Names: r.names, Crash: r.crash,
+		Arch: r.at.Arch(), Stacks: slices.Values(r.stacks), Threads: r.threads, Images: r.at.Images(), Names: r.names, Crash: r.crash, Evidence: r.evidence,
 		Snapshot: func() (*snapshot.Snapshot, error) { return r.at.Snapshot(r.threads, r.stacks) },
 	}
 	r.held.add(set)

@@ -7,6 +7,7 @@ import (
 	"os"
 	"slices"
 	"strconv"
+	"strings"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -45,12 +46,13 @@ type stackFlags struct {
 	again      againFlags
 	values     valueFlags
 	pause      pauseFlags
+	evidence   bool
 }
 
 func stackCommand() *cobra.Command {
 	var f stackFlags
 	c := &cobra.Command{
-		Use:   "stack {--pid N | --core CORE EXE | --connect ADDR | [--break LOC] -- EXE ARGS...}",
+		Use:   "stack {--pid N | --core CORE [EXE] | --connect ADDR | [--break LOC] -- EXE ARGS...}",
 		Short: "Print assembled stacks of a program.",
 		Long: `Prints the stack of a Go program, through C code and back, and says for every
 frame how it was found and how far to trust it.
@@ -61,8 +63,8 @@ are grouped (--group), the most suspicious come first (--sort).
 
 Targets:
   --pid N          a running process. It is stopped for a moment and goes on afterwards
-  --core CORE EXE  a core file, and the executable that wrote it. It may be compressed
-                   (.zst, .lz4, .xz). Libraries are looked for where the process had
+  --core CORE EXE  a core file, and the executable that wrote it (without EXE: where the
+                   process had it). It may be compressed (.zst, .lz4, .xz). Libraries are looked for where the process had
                    them, below --sysroot, and then on debuginfod servers
   --connect ADDR   the program that a headless Delve server debugs. It must be stopped,
                    and stays stopped
@@ -105,6 +107,7 @@ Exit codes: 0 done, 1 failed, 2 wrong usage, 3 done but a stack is truncated.`,
 	fl.StringVar(&f.format, "format", "text", export.FormatsThat(func(*export.Format) bool { return true }))
 	namesFlag(c, &f.names)
 	fl.StringVarP(&f.output, "output", "o", "", "write to this file (cbf of several stacks: a folder)")
+	fl.BoolVar(&f.evidence, "evidence", false, "text: show the candidates that were not believed for stacks that are right, too")
 	f.listing.add(c)
 	f.again.add(c)
 	f.values.add(c)
@@ -156,9 +159,9 @@ func (f *stackFlags) targets(c *cobra.Command, args []string) []refusal {
 	return []refusal{
 		{core && (pid || breaks), "--core excludes --pid and --break"},
 		{f.sysroot != "" && !core, "--sysroot is for --core"},
-		{core && len(args) != 1, "--core CORE needs the executable that the core file is of: clew stack --core " + f.core + " EXE"},
+		{core && len(args) > 1, "--core CORE takes one executable: clew stack --core " + f.core + " EXE"},
 		{connect && (pid || breaks || core || program), "--connect excludes --pid, --core, --break and a program"},
-		{!connect && !program && !c.Flags().Changed("pid"), "clew stack needs --pid N, --core CORE EXE, --connect ADDR, or -- EXE ARGS...; see clew stack --help"},
+		{!connect && !program && !core && !c.Flags().Changed("pid"), "clew stack needs --pid N, --core CORE EXE, --connect ADDR, or -- EXE ARGS...; see clew stack --help"},
 		{pid && program, "clew stack takes --pid or a program to run, not both"},
 		{pid && breaks, "--break is for a program that clew runs, not for --pid"},
 	}
@@ -206,7 +209,7 @@ func runStack(c *cobra.Command, f *stackFlags, args []string) (err error) {
 	if err != nil {
 		return err
 	}
-	result.names = f.names
+	result.names, result.evidence = f.names, f.evidence
 	result.held.tell(notify)
 	if err := result.write(c.OutOrStdout(), f.form, f.output); err != nil {
 		return failf("%v", err)
@@ -263,7 +266,7 @@ func (f *stackFlags) assembleOnce(ctx context.Context, process *live.Process, e 
 // leaves the process: it is killed if we launched it, and goes on if not.
 func openTarget(ctx context.Context, f *stackFlags, args, debugFolders []string, notify func(string)) (*live.Process, func() error, error) {
 	if f.core != "" {
-		return f.openCore(ctx, args[0], debugFolders, notify)
+		return f.openCore(ctx, strings.Join(args, ""), debugFolders, notify)
 	}
 	if f.connect != "" {
 		return openRemote(ctx, f.connect, debugFolders, notify)

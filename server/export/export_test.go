@@ -264,3 +264,26 @@ func TestNames(t *testing.T) {
 		}
 	}
 }
+
+// TestEvidence: what was not believed is shown where the stack has no end or a guess, and else when it is asked for.
+func TestEvidence(t *testing.T) {
+	of := func(stop unwind.StopKind, trust unwind.Trust) unwind.Stack {
+		return unwind.Stack{Stop: stop, Frames: []unwind.Frame{
+			{PC: ret(0x1000), Trust: trust, DelveFrame: -1, Segment: -1, Rejected: []unwind.Rejection{{Strategy: "fpwalk", Reason: "not believed"}}},
+		}}
+	}
+	for _, tc := range []struct {
+		stack unwind.Stack
+		o     export.TextOptions
+		want  bool
+	}{
+		{of(unwind.End, unwind.TrustCFI), export.TextOptions{}, false},
+		{of(unwind.End, unwind.TrustCFI), export.TextOptions{Evidence: true}, true},
+		{of(unwind.Truncated, unwind.TrustCFI), export.TextOptions{}, true},
+		{of(unwind.End, unwind.TrustScan), export.TextOptions{}, true},
+	} {
+		if got := text(t, tc.o, tc.stack); strings.Contains(got, "not believed") != tc.want {
+			t.Errorf("%+v:\n%s", tc.o, got)
+		}
+	}
+}

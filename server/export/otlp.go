@@ -47,6 +47,9 @@ func writeOTLP(w io.Writer, arch unwind.Arch, pid int, p *profile.Profile) error
 		scope.Profiles = append(scope.Profiles, d.profile(p, i))
 	}
 	of := &resource.Resource{Attributes: []*common.KeyValue{{Key: "host.arch", Value: text(arch.String())}}}
+	for _, a := range resourceAttributes(pid, p) {
+		of.Attributes = append(of.Attributes, &common.KeyValue{Key: a[0], Value: text(a[1])})
+	}
 	if pid != 0 {
 		of.Attributes = append(of.Attributes, &common.KeyValue{Key: "process.pid", Value: number(int64(pid))})
 	}

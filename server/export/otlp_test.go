@@ -3,6 +3,9 @@ package export_test
 import (
 	"bytes"
 	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
 	"slices"
 	"testing"
 	"time"
@@ -140,5 +143,35 @@ func TestOTLPWallClock(t *testing.T) {
 				t.Errorf("profile %d, sample %d: %d, want %d", i, n, got, want.Sample[n].Value[i])
 			}
 		}
+	}
+}
+
+// TestOTLPResource: the service's name is what OpenTelemetry's variables say, else the executable's.
+func TestOTLPResource(t *testing.T) {
+	name := func() (string, string) {
+		var b bytes.Buffer
+		if err := export.OTLP(&b, unwind.AMD64, os.Getpid(), func(func(unwind.Stack, int) bool) {}, nil); err != nil {
+			t.Fatal(err)
+		}
+		r := readOTLP(t, b.Bytes()).ResourceProfiles().At(0).Resource().Attributes()
+		service, _ := r.Get("service.name")
+		if zone, ok := r.Get("zone"); ok {
+			return service.AsString(), zone.AsString()
+		}
+		return service.AsString(), ""
+	}
+	t.Setenv("OTEL_SERVICE_NAME", "")
+	t.Setenv("OTEL_RESOURCE_ATTRIBUTES", "")
+	own, err := os.Executable()
+	if got, _ := name(); err == nil && got != filepath.Base(own) && runtime.GOOS == "linux" {
+		t.Errorf("%q", got)
+	}
+	t.Setenv("OTEL_RESOURCE_ATTRIBUTES", "service.name=shop%20front,zone=b, broken,=x")
+	if got, zone := name(); got != "shop front" || zone != "b" {
+		t.Errorf("%q, %q", got, zone)
+	}
+	t.Setenv("OTEL_SERVICE_NAME", "till")
+	if got, _ := name(); got != "till" {
+		t.Errorf("%q", got)
 	}
 }

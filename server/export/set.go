@@ -38,6 +38,8 @@ type Set struct {
 	Registers bool
 	// Crash is what ended the program: the first stack is the one that died. nil for none.
 	Crash *stackjson.Crash
+	// Evidence has text show the candidates that were not believed on stacks that are right, too.
+	Evidence bool
 	// Head is the first line of text without groups; "" for none.
 	Head string
 	// Groups are written instead of the stacks in text, JSON, pprof and otlp; nil for none.

@@ -28,6 +28,8 @@ type TextOptions struct {
 	Color bool
 	// Verbose adds to every frame the rule by which it is left.
 	Verbose bool
+	// Evidence adds the candidates that were not believed to stacks that are right without them, too.
+	Evidence bool
 	// Names says how names of functions are shown.
 	Names names.Style
 	// Fold shows a recursion by its first round and the number of further frames.
@@ -54,7 +56,7 @@ func Terminal(w io.Writer) bool {
 }
 
 func (s *Set) text(w io.Writer) error {
-	o := TextOptions{Color: Color(w), Names: s.Names.On(Terminal(w)), SegmentName: s.segmentName, Values: s.Values}
+	o := TextOptions{Color: Color(w), Names: s.Names.On(Terminal(w)), SegmentName: s.segmentName, Values: s.Values, Evidence: s.Evidence}
 	if s.Groups != nil {
 		return s.Groups.Text(w, o)
 	}
@@ -115,8 +117,9 @@ var titles = row{"#", "trust", "strategy", "pc", "function", "where"}
 // table writes the tables.
 type table struct {
 	TextOptions
-	out  bytes.Buffer
-	died *stackjson.Crash // of the stack that is written, nil for any other
+	out     bytes.Buffer
+	died    *stackjson.Crash // of the stack that is written, nil for any other
+	doubted bool             // the stack that is written has no end, or has a guess
 }
 
 // style is a terminal's way to show text.
@@ -182,6 +185,7 @@ const callsShown = 4
 
 // frames writes the rows of a stack.
 func (t *table) frames(s *unwind.Stack) {
+	t.doubted = truncated(s) || slices.ContainsFunc(s.Frames, func(f unwind.Frame) bool { return f.Trust == unwind.TrustScan })
 	rows := make([]row, len(s.Frames))
 	var width [columns]int
 	for c, text := range titles {
@@ -327,6 +331,9 @@ func (t *table) remarks(f *unwind.Frame) {
 	}
 	for _, n := range f.Notes {
 		t.line(dim, "        note: %s", printable.Text(n))
+	}
+	if !t.doubted && !t.Evidence && !t.Verbose {
+		return
 	}
 	for _, r := range f.Rejected {
 		where := ""

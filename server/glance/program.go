@@ -7,6 +7,7 @@ import (
 	"os"
 	"runtime"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/clewdbg/clew/imagemap"
@@ -88,9 +89,23 @@ func (p *Program) KnowMap(code *codemap.Map, maps []imagemap.Mapping) {
 	known := p.layout != nil && slices.Equal(ofFiles(p.maps), ofFiles(maps))
 	p.maps = maps
 	p.mapsText, _ = procfs.ReadMaps(p.pid)
+	if err := p.refused(); err != nil {
+		p.unknown = err
+		return
+	}
 	if !known {
 		p.layout, p.vars, p.unknown = goruntime.Find(p.arch, p.memory, code, maps)
 	}
+}
+
+// refused is why no memory of the process can be read, nil if some can: what is read next would say less.
+func (p *Program) refused() error {
+	for _, m := range p.maps {
+		if strings.HasPrefix(m.Perm, "r") && m.Inode != 0 {
+			return procfs.Refused(p.pid, m.Start)
+		}
+	}
+	return nil
 }
 
 // ofFiles are the mappings of files.

@@ -241,7 +241,7 @@ func collectNothing() func() {
 }
 
 // errBlocked: memory of the process does not come (userfaultfd, a file on a network), or there was no time for it.
-var errBlocked = errors.New("its memory could not be read in the time that --max-pause leaves")
+var errBlocked = errors.New("nothing could be copied in the time that --max-pause leaves; allow more")
 
 // inside returns how the process calls its threads, in a namespace of its own. What is there before the stop is read before it.
 func (p *Program) inside() func(thread uint64) uint64 {

@@ -3,6 +3,7 @@ package pluginhost
 import (
 	"fmt"
 	"io"
+	"strings"
 	"text/tabwriter"
 
 	"github.com/clewdbg/clew/internal/printable"
@@ -15,7 +16,7 @@ func WriteTable(out io.Writer, list []Health) error {
 	for _, h := range list {
 		state := string(h.State)
 		if h.LastError != "" {
-			state += ": " + h.LastError
+			state += ": " + short(h.LastError)
 		}
 		path := h.Path
 		if h.Builtin {
@@ -24,4 +25,17 @@ func WriteTable(out io.Writer, list []Health) error {
 		fmt.Fprintf(w, "%d\t%s\t%s\t%s\t%s\n", h.Rank+1, printable.Text(h.Name), printable.Text(h.Version), printable.Line(state), printable.Text(path))
 	}
 	return w.Flush()
+}
+
+// short is a text that leaves a table readable; JSON has all of it.
+func short(text string) string {
+	const most = 80
+	text, _, more := strings.Cut(strings.TrimSpace(text), "\n")
+	if r := []rune(text); len(r) > most {
+		text, more = string(r[:most]), true
+	}
+	if more {
+		text += "..."
+	}
+	return text
 }

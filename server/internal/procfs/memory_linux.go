@@ -1,10 +1,23 @@
 package procfs
 
 import (
+	"errors"
+
 	"golang.org/x/sys/unix"
 
 	"github.com/clewdbg/clew/unwind"
 )
+
+// A RefusedError says that the kernel refuses process_vm_readv, by which memory is read.
+type RefusedError struct{ Err error }
+
+// Error says what may have refused it.
+func (e *RefusedError) Error() string {
+	return "process_vm_readv is refused (" + e.Err.Error() + "): a seccomp profile forbids it, or rights lack (CAP_SYS_PTRACE, the same user); allow it"
+}
+
+// Unwrap returns the kernel's error.
+func (e *RefusedError) Unwrap() error { return e.Err }
 
 // Memory is the memory of the process with that ID, as far as the process itself may read it:
 // what is mapped without that right is an error. A read takes one system call.
@@ -33,5 +46,18 @@ func ReadPieces(pid int, pieces []unix.RemoteIovec, p []byte) (int, error) {
 	}
 	local := unix.Iovec{Base: &p[0]}
 	local.SetLen(len(p))
-	return unix.ProcessVMReadv(pid, []unix.Iovec{local}, pieces, 0)
+	n, err := unix.ProcessVMReadv(pid, []unix.Iovec{local}, pieces, 0)
+	if err == unix.EPERM || err == unix.ENOSYS {
+		err = &RefusedError{err}
+	}
+	return n, err
+}
+
+// Refused is a [RefusedError] if the kernel refuses to read memory at an address that can be read.
+func Refused(pid int, addr uint64) error {
+	var refused *RefusedError
+	if err := Memory(pid).ReadMemory(addr, make([]byte, 1)); errors.As(err, &refused) {
+		return refused
+	}
+	return nil
 }
