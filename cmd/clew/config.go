@@ -49,6 +49,8 @@ type config struct {
 	StepThroughGlue *bool `json:"stepThroughGlue"`
 	// Disassembly is how a terminal writes instructions of native code on amd64: att, the default, or intel.
 	Disassembly native.Syntax `json:"disassembly"`
+	// Own names code that listings count as the user's own, beside the main module's: see clew stack --own.
+	Own []string `json:"own"`
 	// Formatters say how values of types of the user's own are shown.
 	Formatters []show.Formatter `json:"formatters"`
 	// FileLimits raise or lower what the sections of files may hold when they are read.

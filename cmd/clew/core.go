@@ -51,6 +51,7 @@ func (f *stackFlags) openCore(ctx context.Context, executable string, debugFolde
 			return nil, nil, failf("%v", err)
 		}
 	}
+	f.executable = executable
 	if err := core.CheckExecutable(executable); err != nil {
 		return nil, nil, failf("%v", err)
 	}

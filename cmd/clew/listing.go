@@ -2,10 +2,13 @@ package main
 
 import (
 	"context"
+	"debug/buildinfo"
 	"errors"
 	"fmt"
 	"io"
 	"iter"
+	"os"
+	"path/filepath"
 	"runtime/debug"
 	"slices"
 	"strings"
@@ -32,6 +35,7 @@ type listingFlags struct {
 	with, without []string
 	sort          string
 	limit         int
+	own           []string
 	oneFileEach   bool
 	ancestors     bool
 }
@@ -39,9 +43,10 @@ type listingFlags struct {
 func (f *listingFlags) add(c *cobra.Command) {
 	fl := c.Flags()
 	fl.StringVar(&f.group, "group", "", "group stacks by `what`: "+ways()+" (default stack for "+export.FormatsThat(func(f *export.Format) bool { return f.Grouped })+", none for other formats)")
-	fl.StringArrayVar(&f.with, "with", nil, "list only stacks that match this `filter`: user, running, waiting, native, userloc|curloc|goloc|startloc TEXT, label NAME[=VALUE]; may be given more than once")
+	fl.StringArrayVar(&f.with, "with", nil, "list only stacks that match this `filter`: "+listing.Filters+"; may be given more than once")
 	fl.StringArrayVar(&f.without, "without", nil, "leave out stacks that match this `filter`")
 	fl.StringVar(&f.sort, "sort", "", "`order` of groups and stacks: "+strings.Join(listing.Orders, ", ")+" (default suspicion for grouped text)")
+	fl.StringArrayVar(&f.own, "own", nil, "count as your own code, beside the main module's: a package (and those below it), the beginning of a function's name, or an image's name, with *; may be given more than once")
 	fl.IntVar(&f.limit, "limit", 0, "list at most this many groups or stacks (0: all)")
 	fl.BoolVar(&f.oneFileEach, "one-file-each", false, "cbf: write a file for each stack, however many there are")
 	fl.BoolVar(&f.ancestors, "ancestors", false, "cbf and swift: add the calls that led to each goroutine as async frames, where the runtime keeps them (GODEBUG=tracebackancestors=N)")
@@ -60,7 +65,7 @@ func ways() string {
 // check refuses values that are not known, and flags that one stack has no use for.
 func (f *listingFlags) check(c *cobra.Command, many bool) error {
 	if !many {
-		for _, name := range []string{"group", "with", "without", "sort", "limit", "one-file-each"} {
+		for _, name := range []string{"group", "with", "without", "sort", "limit", "own", "one-file-each"} {
 			if c.Flags().Changed(name) {
 				return usageErrorf("--%s is for many stacks: --goroutine all or --thread all", name)
 			}
@@ -72,6 +77,11 @@ func (f *listingFlags) check(c *cobra.Command, many bool) error {
 	}
 	if f.sort != "" && !slices.Contains(listing.Orders, f.sort) {
 		return unknown("order", f.sort, listing.Orders)
+	}
+	for _, p := range f.own {
+		if err := listing.CheckPattern(p); err != nil || p == "" {
+			return usageErrorf("--own %q is no pattern", p)
+		}
 	}
 	if f.limit < 0 {
 		return usageErrorf("--limit %d is negative", f.limit)
@@ -475,9 +485,10 @@ func (l *listed) page(process *live.Process, by listing.By) *export.Page {
 	if order == "" && f.format == "text" {
 		order = "suspicion"
 	}
-	page := &export.Page{Title: process.Name(), Summary: new(listing.Summary)}
+	page := &export.Page{Title: process.Name(), Summary: &listing.Summary{Ours: l.ours()}}
 	groups := listing.NewGroups(by)
 	own := listing.NewGroups(listing.None) // of the stack that died
+	groups.Ours = page.Summary.Ours
 	for s := range l.each() {
 		page.Summary.Add(&s)
 		if page.Crash == nil && crashOf(l.died, &s) != nil {
@@ -490,6 +501,28 @@ func (l *listed) page(process *live.Process, by listing.By) *export.Page {
 	page.Scheduler, page.Paused = l.scheduler(), l.paused
 	page.Groups = append(own.Sorted(""), groups.Sorted(order)...)
 	return page
+}
+
+// ours is which code is the user's own.
+func (l *listed) ours() listing.Ours {
+	out := listing.Ours{Patterns: append(slices.Clip(l.flags.ownConfigured), l.flags.listing.own...)}
+	path := l.flags.executable
+	if l.flags.pid == 0 && path == "" {
+		return out // before a server
+	}
+	if l.flags.pid != 0 {
+		path = fmt.Sprintf("/proc/%d/exe", l.flags.pid)
+	}
+	if info, err := buildinfo.ReadFile(path); err == nil {
+		out.Module = info.Main.Path
+	}
+	if name, err := os.Readlink(path); err == nil {
+		path = strings.TrimSuffix(name, " (deleted)")
+	}
+	if path, err := filepath.Abs(path); err == nil {
+		out.Image = path
+	}
+	return out
 }
 
 // head is the first line of a listing that is written as it is found: what the process has.

@@ -47,6 +47,9 @@ type stackFlags struct {
 	values     valueFlags
 	pause      pauseFlags
 	evidence   bool
+
+	ownConfigured []string // what the configuration counts as the user's own
+	executable    string   // that a core file is of
 }
 
 func stackCommand() *cobra.Command {
@@ -187,6 +190,7 @@ func runStack(c *cobra.Command, f *stackFlags, args []string) (err error) {
 		return err
 	}
 	defer strats.close()
+	f.ownConfigured = strats.own
 	if f.again.wanted() {
 		return f.listAgain(c, strats, notify)
 	}

@@ -43,6 +43,7 @@ type strategies struct {
 	host         *pluginhost.Host
 	order        []engine.Named
 	debugFolders []string // nil: the usual ones
+	own          []string // patterns of code that is the user's own
 }
 
 // openStrategies makes the plugin host for a list of strategies, best ranked
@@ -69,7 +70,7 @@ func (c *config) open(plugins []pluginhost.Config, timeout time.Duration, notify
 	if err != nil {
 		return nil, failf("cannot set up plugins: %v", err)
 	}
-	s := &strategies{host: host, debugFolders: c.DebugFolders}
+	s := &strategies{host: host, debugFolders: c.DebugFolders, own: c.Own}
 	for _, p := range plugins {
 		n := engine.Named{Name: p.Name, Unwinder: host.Plugin(p.Name)}
 		if p.Known != nil {

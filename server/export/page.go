@@ -159,20 +159,43 @@ func (p *Page) summary(t *table) {
 
 // places says where the stacks of the first groups are in the program's own code.
 func (p *Page) places(t *table) {
-	shown := 0
+	shown, s := 0, p.Summary
 	for i, g := range p.Groups {
 		if i == 0 && p.Crash != nil {
 			continue
 		}
-		own := listing.Own(&g.Stack)
-		if own == nil || g.Title != "" || g.Stack.State == nil {
+		h := s.Ours.Headline(&g.Stack)
+		if h.Own == nil || g.Title != "" || g.Stack.State == nil && !h.Ours {
 			continue
 		}
 		if shown++; shown > placesShown {
 			return
 		}
-		t.line(plain, "  %s in %s: %s", Thousands(g.Count()), t.place(own), Status(g.Stack.State))
+		t.line(plain, "  %s in %s", Thousands(g.Count()), t.headline(&h, g.Stack.State))
 	}
+}
+
+// headline is where a stack stands: "main.handle app/main.go:12 → rd_kafka_metadata → futex wait".
+func (t *table) headline(h *listing.Headline, state *unwind.State) string {
+	text, does := t.place(h.Own), h.Waits
+	if does == "" && state != nil {
+		does = Status(state)
+	}
+	if !h.Ours || h.Entry == nil && h.Waits == "" {
+		if does != "" {
+			text += ": " + does
+		}
+		return text
+	}
+	if f := h.Entry; f != nil {
+		entry := *f
+		entry.Function, entry.Inlined = listing.Plain(f.Function), false
+		text += " → " + strings.TrimSpace(t.frameRow(0, &entry)[colFunction])
+	}
+	if does != "" {
+		text += " → " + does
+	}
+	return text
 }
 
 // place is a frame's function and line.

@@ -2,7 +2,9 @@ package listing
 
 import (
 	"fmt"
+	"slices"
 	"strings"
+	"time"
 
 	"github.com/clewdbg/clew/unwind"
 )
@@ -16,7 +18,19 @@ var simple = map[string]Filter{
 	"running": func(s *unwind.Stack) bool { return s.Thread != 0 && (s.State == nil || s.State.Status != "waiting") },
 	"waiting": func(s *unwind.Stack) bool { return s.State != nil && s.State.Status == "waiting" },
 	"native":  func(s *unwind.Stack) bool { return native(s) != nil },
+	"in-c":    func(s *unwind.Stack) bool { return len(s.Frames) > 0 && !isGo(&s.Frames[0]) },
 }
+
+// framed are the filters by a text that something of any frame contains.
+var framed = map[string]func(*unwind.Frame) string{
+	"frame":    func(f *unwind.Frame) string { return where(f) + " of " + f.Image },
+	"function": func(f *unwind.Frame) string { return f.Function },
+	"file":     func(f *unwind.Frame) string { return f.File },
+	"image":    func(f *unwind.Frame) string { return f.Image },
+}
+
+// Filters is what filters there are, for messages.
+const Filters = "user, running, waiting, native, in-c; frame, function, file or image TEXT (of any frame); userloc, curloc, goloc or startloc TEXT; label NAME[=VALUE]; waits > TIME"
 
 // located are the filters by a text that the place of a frame contains.
 var located = map[string]func(*unwind.Stack) string{
@@ -40,21 +54,30 @@ var located = map[string]func(*unwind.Stack) string{
 
 // ParseFilter reads a filter as Delve's goroutines command has them: user, running,
 // waiting; userloc, curloc, goloc or startloc TEXT; label NAME[=VALUE]. Beside those,
-// native stands for a stack with other code than Go's.
+// native stands for a stack with other code than Go's, in-c for one that is there now; frame, function, file and image look at
+// every frame; waits > 1m at how long it waits at least.
 func ParseFilter(text string) (Filter, error) {
 	name, argument, _ := strings.Cut(strings.TrimSpace(text), " ")
 	argument = strings.TrimSpace(argument)
 	if f, ok := simple[name]; ok && argument == "" {
 		return f, nil
 	}
-	if known := located[name] != nil || name == "label"; known && argument == "" {
+	if known := located[name] != nil || framed[name] != nil || name == "label" || name == "waits"; known && argument == "" {
 		return nil, fmt.Errorf("filter %s needs a text, within the same quotes: \"%s TEXT\"", name, name)
 	}
 	if argument == "" {
-		return nil, fmt.Errorf("unknown filter %q; known: user, running, waiting, native, userloc TEXT, curloc TEXT, goloc TEXT, startloc TEXT, label NAME[=VALUE]", text)
+		return nil, fmt.Errorf("unknown filter %q; known: %s", text, Filters)
 	}
 	if of, ok := located[name]; ok {
 		return func(s *unwind.Stack) bool { return strings.Contains(of(s), argument) }, nil
+	}
+	if of, ok := framed[name]; ok {
+		return func(s *unwind.Stack) bool {
+			return slices.ContainsFunc(s.Frames, func(f unwind.Frame) bool { return strings.Contains(of(&f), argument) })
+		}, nil
+	}
+	if name == "waits" {
+		return longerThan(argument)
 	}
 	if name == "label" {
 		key, value, exact := strings.Cut(argument, "=")
@@ -66,7 +89,20 @@ func ParseFilter(text string) (Filter, error) {
 			return ok && (!exact || got == value)
 		}, nil
 	}
-	return nil, fmt.Errorf("unknown filter %q", text)
+	return nil, fmt.Errorf("unknown filter %q; known: %s", text, Filters)
+}
+
+// longerThan reads "> 1m": what waits for longer than that, as far as that is known.
+func longerThan(argument string) (Filter, error) {
+	text, ok := strings.CutPrefix(argument, ">")
+	least, err := time.ParseDuration(strings.TrimSpace(text))
+	if !ok || err != nil {
+		return nil, fmt.Errorf("filter waits needs a time, within the same quotes: \"waits > 1m30s\"")
+	}
+	now := time.Now()
+	return func(s *unwind.Stack) bool {
+		return s.State != nil && !s.State.WaitSince.IsZero() && now.Sub(s.State.WaitSince) > least
+	}, nil
 }
 
 func first(frames []unwind.Frame) *unwind.Frame {

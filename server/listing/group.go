@@ -45,6 +45,7 @@ func (g *Group) Count() int { return len(g.Goroutines) + len(g.Threads) }
 // Groups collects stacks into groups.
 type Groups struct {
 	By   By
+	Ours Ours
 	seed maphash.Seed
 	of   map[uint64]*Group
 	list []*Group
@@ -61,14 +62,16 @@ func (gs *Groups) Add(s *unwind.Stack) {
 	key, title := gs.key(s)
 	g := gs.of[key]
 	if g == nil || gs.By == None {
-		g = &Group{Stack: *s, Title: title, rank: rankOf(s)}
+		g = &Group{Stack: *s, Title: title, rank: gs.rankOf(s)}
 		gs.of[key] = g
 		gs.list = append(gs.list, g)
 		if len(s.Frames) > 0 && gs.By != None {
 			gs.code[&g.Stack.Frames[0]] = gs.codeKey(s.Frames)
 		}
 	}
-	g.rank = min(g.rank, rankOf(s))
+	if gs.By != Stack { // else all have the same functions and state
+		g.rank = min(g.rank, gs.rankOf(s))
+	}
 	if s.Goroutine == 0 {
 		g.Threads = append(g.Threads, s.Thread)
 	} else {
@@ -93,8 +96,8 @@ func (gs *Groups) key(s *unwind.Stack) (key uint64, title string) {
 	switch gs.By {
 	case Function:
 		title = "in no function of the program's own"
-		if f := Own(s); f != nil {
-			title = "in " + f.Function
+		if h := gs.Ours.Headline(s); h.Own != nil {
+			title = "in " + h.Own.Function
 		}
 	case CreatedBy:
 		title = "creator not known"
@@ -164,8 +167,8 @@ var Orders = []string{"suspicion", "count", "wait", "id"}
 // Sorted returns the groups in one of the [Orders]; "" leaves them as they came.
 //
 // By suspicion, those that the runtime has found leaked come first, then what runs
-// and what is in C, then what waits in the program's own code, what sleeps, and last what is
-// only the runtime's; each the largest first.
+// and what is in C under the user's own code, then what waits there, then what runs and waits elsewhere, what waits for work or
+// sleeps, and last what is only the runtime's; each the largest first. The whole stack counts, not where it ends.
 func (gs *Groups) Sorted(order string) []*Group {
 	orders := map[string]func(a, b *Group) int{
 		"": func(*Group, *Group) int { return 0 },
@@ -211,21 +214,25 @@ const (
 	rankLeaked = iota
 	rankActive
 	rankWaits
-	rankSleeps // waits for the clock alone
+	rankOthers // not in the user's own code
+	rankIdle   // waits for work, or for the clock alone
 	rankRuntime
 )
 
-func rankOf(s *unwind.Stack) int {
-	own := Own(s)
+func (gs *Groups) rankOf(s *unwind.Stack) int {
+	h := gs.Ours.Headline(s)
+	waits := s.State != nil && s.State.Status == "waiting"
 	switch {
 	case s.State != nil && s.State.Status == "leaked":
 		return rankLeaked
-	case own == nil:
+	case h.Own == nil:
 		return rankRuntime
-	case s.State == nil || s.State.Status != "waiting":
+	case waits && s.State.WaitReason == "sleep" || h.idle(s):
+		return rankIdle
+	case !h.Ours:
+		return rankOthers
+	case !waits:
 		return rankActive
-	case s.State.WaitReason == "sleep":
-		return rankSleeps
 	}
 	return rankWaits
 }

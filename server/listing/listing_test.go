@@ -30,8 +30,10 @@ func TestGroups(t *testing.T) {
 	other := stack(9, "select", "runtime.gopark", "main.worker")
 	c := stack(11, "", "c_function")
 	c.State.Status, c.Thread = "syscall", 99
+	c.Frames[0].Strategy, c.Frames[0].File, c.Frames[0].Image = "dwarfcfi", "/src/c.c", "/app"
 	thread := &unwind.Stack{Thread: 42, ThreadName: "pulse"}
 	gs := NewGroups(Stack)
+	gs.Ours.Image = "/app"
 	for _, s := range []*unwind.Stack{idle, idle2, idle3, a, other, b, c, thread} {
 		gs.Add(s)
 	}
@@ -86,10 +88,13 @@ func TestGroupsBy(t *testing.T) {
 func TestFilters(t *testing.T) {
 	s := stack(1, "chan receive", "runtime.gopark", "main.worker", "main.start", "runtime.goexit")
 	s.State.Labels = map[string]string{"worker": "3"}
+	s.State.WaitSince = time.Now().Add(-time.Hour)
 	s.State.CreatedBy = &unwind.Creation{Function: "main.main", File: "/src/main.go", Line: 12}
 	for text, want := range map[string]bool{
 		"user": true, "waiting": true, "running": false, "native": false,
 		"curloc gopark": true, "curloc worker": false, "userloc main.worker": true, "startloc main.start": true, "startloc worker": false,
+		"in-c": false, "frame main.start": true, "frame start.go:7": true, "frame nowhere": false, "function main.worker": true, "function worker.go": false, "file start.go": true, "image app": false,
+		"waits > 1m": true, "waits > 10h": false,
 		"goloc main.go:12": true, "label worker": true, "label worker=3": true, "label worker=4": false, "label other": false,
 	} {
 		f, err := ParseFilter(text)
@@ -97,7 +102,7 @@ func TestFilters(t *testing.T) {
 			t.Errorf("%s: %v", text, err)
 		}
 	}
-	for _, text := range []string{"", "nonsense", "nonsense x", "label", "running now"} {
+	for _, text := range []string{"", "nonsense", "nonsense x", "label", "running now", "frame", "waits", "waits 1m", "waits > soon"} {
 		if _, err := ParseFilter(text); err == nil {
 			t.Errorf("%q is a filter", text)
 		}

@@ -14,6 +14,7 @@ type Summary struct {
 	Truncated           int
 	Running             []unwind.Stack // some that are on a processor; with the innermost own frame only
 	Longest             *unwind.Stack  // has waited longest, nil where that is not known
+	Ours                Ours
 	states              map[string]int
 	waits               map[uint64]int // by channel
 }
@@ -51,27 +52,27 @@ func (sum *Summary) Add(s *unwind.Stack) {
 	if st.WaitsOn != 0 {
 		sum.waits[st.WaitsOn]++
 	}
-	if Own(s) != nil {
-		sum.addOwn(s)
+	if h := sum.Ours.Headline(s); h.Own != nil {
+		sum.addOwn(s, h.Own)
 	}
 }
 
 // addOwn looks at a stack that is in the program's own code.
-func (sum *Summary) addOwn(s *unwind.Stack) {
+func (sum *Summary) addOwn(s *unwind.Stack, own *unwind.Frame) {
 	st := s.State
 	if st.Status == "running" && s.Thread != 0 && len(sum.Running) < mostRunning {
-		sum.Running = append(sum.Running, brief(s))
+		sum.Running = append(sum.Running, brief(s, own))
 	}
 	if !st.WaitSince.IsZero() && (sum.Longest == nil || st.WaitSince.Before(sum.Longest.State.WaitSince)) {
-		b := brief(s)
+		b := brief(s, own)
 		sum.Longest = &b
 	}
 }
 
 // brief is a stack with the innermost frame of the program's own alone.
-func brief(s *unwind.Stack) unwind.Stack {
+func brief(s *unwind.Stack, own *unwind.Frame) unwind.Stack {
 	out := *s
-	out.Frames = []unwind.Frame{*Own(s)}
+	out.Frames = []unwind.Frame{*own}
 	return out
 }
 

@@ -84,3 +84,15 @@ func TestNoConfiguration(t *testing.T) {
 		t.Errorf("one that is wrong: exit code %d: %s", code, said)
 	}
 }
+
+// TestOwn: a headline names the innermost function of the user's own code, and --own says what is.
+func TestOwn(t *testing.T) {
+	pid := strconv.Itoa(startReady(t, "hang").Process.Pid)
+	page, _, _ := tryStack(t, "--pid", pid, "--own", "libc.so*")
+	if !strings.Contains(page, "  19 in futex_wait [inlined]") && !strings.Contains(page, "  19 in __GI___lll_lock_wait") {
+		t.Errorf("with the C library as one's own:\n%.1000s", page)
+	}
+	if _, said, code := tryStack(t, "--pid", pid, "--own", "["); code != 2 || !strings.Contains(said, "--own") {
+		t.Errorf("exit code %d: %s", code, said)
+	}
+}
