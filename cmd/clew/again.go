@@ -30,9 +30,9 @@ const shortestInterval = time.Millisecond
 
 func (f *againFlags) add(c *cobra.Command) {
 	fl := c.Flags()
-	fl.IntVar(&f.count, "count", 0, "list this many times; with --format "+export.FormatsThat(wallClock)+": make one wall-clock profile of all listings")
+	fl.IntVar(&f.count, "count", 0, "list this many times; with --format json: a line each; with "+export.FormatsThat(wallClock)+": make one wall-clock profile of all listings")
 	fl.DurationVar(&f.interval, "interval", 100*time.Millisecond, "with --count: the mean `time` from one listing to the next")
-	fl.DurationVar(&f.watch, "watch", 0, "list again each time this `time` has passed, and print what has changed, until interrupted or --count")
+	fl.DurationVar(&f.watch, "watch", 0, "list again each time this `time` has passed, and print what has changed, with --format json a line each time, until interrupted or --count")
 }
 
 // wallClock says whether a format holds many listings as one profile.
@@ -52,14 +52,16 @@ func (f *stackFlags) checkAgain(c *cobra.Command) error {
 		}
 		return nil
 	}
+	lines := f.format == "json"
 	for _, r := range []refusal{
 		{f.core != "", "--count and --watch are for a running process (--pid N): a core file does not change"},
 		{f.pid == 0 || !f.many(c), "--count and --watch list all of a running process: --pid N, without --goroutine ID and --thread ID"},
 		{a.count < 0, fmt.Sprintf("--count %d is negative", a.count)},
 		{a.watch != 0 && c.Flags().Changed("interval"), "--watch takes the time itself; --interval is for --count without it"},
-		{a.watch != 0 && (f.format != "text" || f.output != ""), "--watch prints text; leave out --format and -o"},
-		{a.watch != 0 && f.by() != listing.Stack, "--watch compares stacks; leave out --group"},
-		{a.watch == 0 && f.form.WallClock == nil, "--count needs --format " + export.FormatsThat(wallClock) + ", or --watch"},
+		{a.watch != 0 && (f.format != "text" && !lines || f.output != ""), "--watch prints text, or JSON lines with --format json; leave out -o"},
+		{a.watch != 0 && !lines && f.by() != listing.Stack, "--watch compares stacks; leave out --group"},
+		{lines && f.output != "", "--count with --format json writes JSON lines to stdout; leave out -o"},
+		{a.watch == 0 && !lines && f.form.WallClock == nil, "--count needs --format json, " + export.FormatsThat(wallClock) + ", or --watch"},
 		{a.every() < shortestInterval, fmt.Sprintf("the time between listings is at least %v", shortestInterval)},
 	} {
 		if r.when {
@@ -99,6 +101,13 @@ func (f *stackFlags) listAgain(c *cobra.Command, strats *strategies, notify func
 		return failf("%v", err)
 	}
 	r := &repeated{flags: f, program: program, process: process, engine: engine.New(strats.order), errors: c.ErrOrStderr()}
+	if f.format == "json" {
+		err := r.each(c.Context(), func(p *live.Process, l *listed) error { return l.line(p, c.OutOrStdout()) })
+		if errors.Is(err, errInterrupted) && f.again.count == 0 {
+			return nil
+		}
+		return err
+	}
 	if f.again.watch != 0 {
 		w := &watch{out: c.OutOrStdout(), limit: f.listing.limit}
 		if err := r.each(c.Context(), w.look); !errors.Is(err, errInterrupted) {
@@ -183,6 +192,18 @@ func (r *repeated) profile(c *cobra.Command, notify func(string)) error {
 		return failf("%v", err)
 	}
 	return nil
+}
+
+// line writes a listing as a line of JSON: groups of equal stacks unless the flags say otherwise.
+func (l *listed) line(p *live.Process, w io.Writer) error {
+	by := listing.Stack
+	if l.flags.listing.group != "" {
+		by = l.flags.by()
+	}
+	page, set := l.page(p, by), l.empty()
+	page.Cut(l.flags.listing.limit)
+	set.Groups = page
+	return set.Write(w, "json")
 }
 
 // watch prints a page, and then what has changed since the last listing.

@@ -16,6 +16,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/clewdbg/clew/internal/printable"
 	"github.com/clewdbg/clew/internal/unwind/snapshot"
 	"github.com/clewdbg/clew/server/cause"
 	"github.com/clewdbg/clew/server/delve/executable"
@@ -223,6 +224,7 @@ func (f *stackFlags) list(c *cobra.Command, process *live.Process, e *engine.Eng
 	if err != nil {
 		return failf("%v", err)
 	}
+	l.tellUnwanted(c.ErrOrStderr())
 	l.tellCorrupt(c.ErrOrStderr())
 	complete := tellLeft(c.ErrOrStderr(), f.pid, &l.left, l.roundErr)
 	if l.truncated || !complete || l.unlisted != nil || len(l.corrupt) > 0 {
@@ -230,6 +232,26 @@ func (f *stackFlags) list(c *cobra.Command, process *live.Process, e *engine.Eng
 	}
 	return nil
 }
+
+// tellUnwanted says what there is, if the filters let nothing pass.
+func (l *listed) tellUnwanted(to io.Writer) {
+	all := l.unwanted.Goroutines
+	if l.matched || all == 0 {
+		return
+	}
+	var parts []string
+	for i, s := range l.unwanted.States() {
+		if i == statesNamed {
+			parts = append(parts, "others")
+			break
+		}
+		parts = append(parts, fmt.Sprintf("%s %s", export.Thousands(s.Count), printable.Text(s.Of)))
+	}
+	tell(to, "the filters let none of %s goroutines pass; there are: %s", export.Thousands(all), strings.Join(parts, ", "))
+}
+
+// statesNamed is how many states a message names.
+const statesNamed = 6
 
 // tellCorrupt says what of the goroutines could not be read.
 func (l *listed) tellCorrupt(to io.Writer) {
@@ -262,7 +284,7 @@ func (f *stackFlags) look(ctx context.Context, process *live.Process, e *engine.
 	if err != nil {
 		return nil, err
 	}
-	l := &listed{flags: f, ctx: ctx, at: at, prepared: prepared, threads: threads, unlisted: unlisted, glanced: glanced, process: process, engine: e, rounds: 1}
+	l := &listed{flags: f, ctx: ctx, at: at, prepared: prepared, threads: threads, unlisted: unlisted, glanced: glanced, process: process, engine: e, rounds: 1, started: time.Now()}
 	if d := f.death(ctx, at, prepared); d != nil {
 		if threads, ok := first(&d.Thread, threads); ok {
 			l.threads, l.died = threads, d
@@ -311,19 +333,22 @@ type listed struct {
 	at        *stop.Stopped
 	prepared  *engine.Prepared
 	threads   []reading.Thread
-	held      []unwind.Stack // nil where they are assembled when they are written
-	truncated bool           // a stack is
-	corrupt   []error        // goroutines that could not be read
-	unlisted  error          // why the goroutines are not known, nil if they are
-	values    *held          // nil for none
-	died      *cause.Death   // what ended the program: the first thread is the one that died. nil for none
-	paused    time.Duration  // how long the process stood still, 0 where a debugger holds it
+	held      []unwind.Stack  // nil where they are assembled when they are written
+	truncated bool            // a stack is
+	corrupt   []error         // goroutines that could not be read
+	unlisted  error           // why the goroutines are not known, nil if they are
+	unwanted  listing.Summary // stacks that the filters have left out
+	matched   bool            // they have let one pass
+	values    *held           // nil for none
+	died      *cause.Death    // what ended the program: the first thread is the one that died. nil for none
+	paused    time.Duration   // how long the process stood still, 0 where a debugger holds it
 
 	// Where the process is stopped for a moment, else zero:
 	glanced  *glance.Program
 	process  *live.Process
 	engine   *engine.Engine
 	rounds   int
+	started  time.Time   // the first stop
 	left     glance.Left // at the last stop
 	roundErr error       // why there was no further round
 }
@@ -421,8 +446,10 @@ func (l *listed) wanted(stacks iter.Seq[unwind.Stack]) iter.Seq[unwind.Stack] {
 	return func(yield func(unwind.Stack) bool) {
 		for s := range stacks {
 			if crashOf(l.died, &s) == nil && !wants(&s) {
+				l.unwanted.Add(&s)
 				continue
 			}
+			l.matched = true
 			l.truncated = l.truncated || s.Stop == unwind.Truncated
 			if !yield(s) {
 				return
@@ -470,12 +497,30 @@ func (l *listed) empty() *export.Set {
 	if l.died != nil {
 		set.Crash = l.died.Crash
 	}
+	if l.glanced != nil {
+		set.About = l.about
+	}
 	for i := range l.threads {
 		if len(l.threads[i].Segments) > 1 { // else there is no change of stacks to name
 			set.Threads = append(set.Threads, l.threads[i].Thread)
 		}
 	}
 	return set
+}
+
+// about is what JSON says of the stops.
+func (l *listed) about() export.About {
+	out := export.About{Time: l.started.UTC(), StoodStill: l.paused.Seconds()}
+	if left := &l.left; left.Places > 0 || left.Labels > 0 || len(left.Threads) > 0 {
+		out.NotCopied = &export.NotCopied{Places: left.Places, Labels: left.Labels}
+		if left.Places > 0 {
+			out.NotCopied.Of = left.Of
+		}
+		for i := range left.Threads {
+			out.NotCopied.Threads = append(out.NotCopied.Threads, left.Threads[i].ID)
+		}
+	}
+	return out
 }
 
 // page is the stacks in groups and in order.

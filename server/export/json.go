@@ -16,9 +16,9 @@ import (
 // frames lie in, which a reader elsewhere needs for names.
 func (s *Set) json(w io.Writer) error {
 	if s.Groups != nil {
-		return s.Groups.json(w, s.Arch, s.Images, s.Crash)
+		return s.Groups.json(w, s)
 	}
-	return writeJSON(w, s.Arch, func(yield func(stackjson.Stack, *unwind.Stack) bool) {
+	return writeJSON(w, s, func(yield func(stackjson.Stack, *unwind.Stack) bool) {
 		for one := range s.Stacks {
 			form := stackjson.FromStack(s.Arch, &one, s.Registers)
 			if s.Values != nil {
@@ -30,7 +30,7 @@ func (s *Set) json(w io.Writer) error {
 				return
 			}
 		}
-	}, s.Images, s.Crash)
+	})
 }
 
 // ImageForm is an image as JSON has it.
@@ -43,11 +43,11 @@ type ImageForm struct {
 }
 
 // writeJSON writes forms of stacks, each as it comes.
-func writeJSON(w io.Writer, arch unwind.Arch, stacks iter.Seq2[stackjson.Stack, *unwind.Stack], images *imagemap.ImageMap, crash *stackjson.Crash) error {
+func writeJSON(w io.Writer, set *Set, stacks iter.Seq2[stackjson.Stack, *unwind.Stack]) error {
 	used := make(map[uint64]bool) // by the images' bases
 	before := `{"stacks":[`
-	if crash != nil {
-		text, err := stackjson.Marshal(crash)
+	if set.Crash != nil {
+		text, err := stackjson.Marshal(set.Crash)
 		if err != nil {
 			return fmt.Errorf("crash as JSON: %w", err)
 		}
@@ -65,7 +65,7 @@ func writeJSON(w io.Writer, arch unwind.Arch, stacks iter.Seq2[stackjson.Stack, 
 			return err
 		}
 		before = ","
-		use(used, arch, s, images)
+		use(used, set.Arch, s, set.Images)
 	}
 	if before != "," {
 		if _, err := io.WriteString(w, before); err != nil {
@@ -78,11 +78,18 @@ func writeJSON(w io.Writer, arch unwind.Arch, stacks iter.Seq2[stackjson.Stack, 
 	}
 	end := `],"producer":` + string(producer) + "}\n"
 	if len(used) > 0 {
-		list, err := stackjson.Marshal(imagesOf(used, images))
+		list, err := stackjson.Marshal(imagesOf(used, set.Images))
 		if err != nil {
 			return fmt.Errorf("images as JSON: %w", err)
 		}
 		end = `],"images":` + string(list) + end[1:]
+	}
+	if set.About != nil {
+		text, err := stackjson.Marshal(set.About())
+		if err != nil {
+			return err
+		}
+		end = end[:len(end)-2] + "," + string(text[1:]) + "\n"
 	}
 	_, err = io.WriteString(w, end)
 	return err

@@ -9,7 +9,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/clewdbg/clew/imagemap"
 	"github.com/clewdbg/clew/internal/printable"
 	"github.com/clewdbg/clew/internal/unwind/stackjson"
 	"github.com/clewdbg/clew/server/listing"
@@ -28,16 +27,16 @@ type Page struct {
 }
 
 // json writes a stack for each group, with the IDs of the goroutines that it stands for.
-func (p *Page) json(w io.Writer, arch unwind.Arch, images *imagemap.ImageMap, crash *stackjson.Crash) error {
-	return writeJSON(w, arch, func(yield func(stackjson.Stack, *unwind.Stack) bool) {
+func (p *Page) json(w io.Writer, s *Set) error {
+	return writeJSON(w, s, func(yield func(stackjson.Stack, *unwind.Stack) bool) {
 		for _, g := range p.Groups {
-			form := stackjson.FromStack(arch, &g.Stack, false)
+			form := stackjson.FromStack(s.Arch, &g.Stack, false)
 			form.Goroutines, form.Count = g.Goroutines, g.Count()
 			if !yield(form, &g.Stack) {
 				return
 			}
 		}
-	}, images, crash)
+	})
 }
 
 // counted are the groups' stacks, with the number of those that they stand for.

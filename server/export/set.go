@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"time"
 
 	"github.com/clewdbg/clew/imagemap"
 	"github.com/clewdbg/clew/internal/unwind/snapshot"
@@ -40,12 +41,29 @@ type Set struct {
 	Crash *stackjson.Crash
 	// Evidence has text show the candidates that were not believed on stacks that are right, too.
 	Evidence bool
+	// About is what JSON says of the stop, once the stacks are written; nil for nothing.
+	About func() About
 	// Head is the first line of text without groups; "" for none.
 	Head string
 	// Groups are written instead of the stacks in text, JSON, pprof and otlp; nil for none.
 	Groups *Page
 
 	byStack map[[2]uint64]*unwind.Thread
+}
+
+// About is a stop of a running process.
+type About struct {
+	Time       time.Time  `json:"time"`
+	StoodStill float64    `json:"stoodStill,omitempty"` // seconds
+	NotCopied  *NotCopied `json:"notCopied,omitempty"`
+}
+
+// NotCopied is what a listing lacks.
+type NotCopied struct {
+	Places  uint64   `json:"places,omitempty"` // of the runtime's list of goroutines
+	Of      uint64   `json:"of,omitempty"`     // places that it has
+	Labels  int      `json:"labels,omitempty"` // goroutines whose labels are not known
+	Threads []uint64 `json:"threads,omitempty"`
 }
 
 // File is a file that is not written anywhere.

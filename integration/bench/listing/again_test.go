@@ -2,6 +2,7 @@ package listing
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"os"
 	"os/exec"
@@ -112,4 +113,40 @@ func TestWaitSince(t *testing.T) {
 		return
 	}
 	t.Error("the goroutine is not there")
+}
+
+// TestJSONLines: a listing is a line of JSON each time, with its time, in groups.
+func TestJSONLines(t *testing.T) {
+	pid := strconv.Itoa(startReady(t, "leak").Process.Pid)
+	for _, way := range [][]string{{"--watch", "50ms", "--count", "3"}, {"--interval", "50ms", "--count", "3"}} {
+		out := stack(t, append([]string{"--pid", pid, "--format", "json"}, way...)...)
+		lines := strings.Split(strings.TrimSpace(out), "\n")
+		if len(lines) != 3 {
+			t.Fatalf("%v: %d lines", way, len(lines))
+		}
+		last := time.Time{}
+		for _, line := range lines {
+			var one struct {
+				Stacks     []struct{ Count int }
+				Time       time.Time
+				StoodStill float64
+			}
+			if err := json.Unmarshal([]byte(line), &one); err != nil {
+				t.Fatal(err)
+			}
+			if len(one.Stacks) < 3 || len(one.Stacks) > 50 || !one.Time.After(last) || one.StoodStill <= 0 {
+				t.Errorf("%v: %.300s", way, line)
+			}
+			last = one.Time
+		}
+	}
+}
+
+// TestNothingMatches: a filter that lets nothing pass says what there is.
+func TestNothingMatches(t *testing.T) {
+	pid := strconv.Itoa(startReady(t, "leak").Process.Pid)
+	out, said, code := tryStack(t, "--pid", pid, "--with", "function nowhere")
+	if code != 0 || !strings.Contains(said, "goroutines pass; there are: ") || !strings.Contains(said, "chan send") || strings.Contains(out, "main.fetch") {
+		t.Errorf("exit code %d: %s", code, said)
+	}
 }
