@@ -2,13 +2,8 @@ package main
 
 import (
 	"context"
-	"debug/buildinfo"
 	"errors"
-	"fmt"
-	"io"
 	"iter"
-	"os"
-	"path/filepath"
 	"runtime/debug"
 	"slices"
 	"strings"
@@ -16,7 +11,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/clewdbg/clew/internal/printable"
 	"github.com/clewdbg/clew/internal/unwind/snapshot"
 	"github.com/clewdbg/clew/server/cause"
 	"github.com/clewdbg/clew/server/delve/executable"
@@ -232,43 +226,6 @@ func (f *stackFlags) list(c *cobra.Command, process *live.Process, e *engine.Eng
 	}
 	return nil
 }
-
-// tellUnwanted says what there is, if the filters let nothing pass.
-func (l *listed) tellUnwanted(to io.Writer) {
-	all := l.unwanted.Goroutines
-	if l.matched || all == 0 {
-		return
-	}
-	var parts []string
-	for i, s := range l.unwanted.States() {
-		if i == statesNamed {
-			parts = append(parts, "others")
-			break
-		}
-		parts = append(parts, fmt.Sprintf("%s %s", export.Thousands(s.Count), printable.Text(s.Of)))
-	}
-	tell(to, "the filters let none of %s goroutines pass; there are: %s", export.Thousands(all), strings.Join(parts, ", "))
-}
-
-// statesNamed is how many states a message names.
-const statesNamed = 6
-
-// tellCorrupt says what of the goroutines could not be read.
-func (l *listed) tellCorrupt(to io.Writer) {
-	if l.unlisted != nil {
-		tell(to, "which goroutines there are is not known, and all threads are shown: %v", l.unlisted)
-	}
-	for i, err := range l.corrupt {
-		if i == corruptShown {
-			tell(to, "%d more goroutines could not be read", len(l.corrupt)-i)
-			break
-		}
-		tell(to, "a goroutine could not be read: %v", err)
-	}
-}
-
-// corruptShown is how many goroutines that cannot be read are named.
-const corruptShown = 3
 
 // look stops the process, and returns what stands still to be listed.
 func (f *stackFlags) look(ctx context.Context, process *live.Process, e *engine.Engine, glanced *glance.Program) (*listed, error) {
@@ -508,21 +465,6 @@ func (l *listed) empty() *export.Set {
 	return set
 }
 
-// about is what JSON says of the stops.
-func (l *listed) about() export.About {
-	out := export.About{Time: l.started.UTC(), StoodStill: l.paused.Seconds()}
-	if left := &l.left; left.Places > 0 || left.Labels > 0 || len(left.Threads) > 0 {
-		out.NotCopied = &export.NotCopied{Places: left.Places, Labels: left.Labels}
-		if left.Places > 0 {
-			out.NotCopied.Of = left.Of
-		}
-		for i := range left.Threads {
-			out.NotCopied.Threads = append(out.NotCopied.Threads, left.Threads[i].ID)
-		}
-	}
-	return out
-}
-
 // page is the stacks in groups and in order.
 func (l *listed) page(process *live.Process, by listing.By) *export.Page {
 	f := l.flags
@@ -546,28 +488,6 @@ func (l *listed) page(process *live.Process, by listing.By) *export.Page {
 	page.Scheduler, page.Paused = l.scheduler(), l.paused
 	page.Groups = append(own.Sorted(""), groups.Sorted(order)...)
 	return page
-}
-
-// ours is which code is the user's own.
-func (l *listed) ours() listing.Ours {
-	out := listing.Ours{Patterns: append(slices.Clip(l.flags.ownConfigured), l.flags.listing.own...)}
-	path := l.flags.executable
-	if l.flags.pid == 0 && path == "" {
-		return out // before a server
-	}
-	if l.flags.pid != 0 {
-		path = fmt.Sprintf("/proc/%d/exe", l.flags.pid)
-	}
-	if info, err := buildinfo.ReadFile(path); err == nil {
-		out.Module = info.Main.Path
-	}
-	if name, err := os.Readlink(path); err == nil {
-		path = strings.TrimSuffix(name, " (deleted)")
-	}
-	if path, err := filepath.Abs(path); err == nil {
-		out.Image = path
-	}
-	return out
 }
 
 // head is the first line of a listing that is written as it is found: what the process has.
@@ -610,30 +530,4 @@ func atMost(stacks iter.Seq[unwind.Stack], n int) iter.Seq[unwind.Stack] {
 			}
 		}
 	}
-}
-
-// scheduler is what the runtime's scheduler does, as far as that is known.
-func (l *listed) scheduler() string {
-	v, ok := l.at.View.(interface{ Scheduler() (live.Scheduler, bool) })
-	if !ok {
-		return ""
-	}
-	s, ok := v.Scheduler()
-	if !ok {
-		return "the scheduler's state is not known"
-	}
-	text := fmt.Sprintf("GOMAXPROCS %d", s.Processors)
-	switch {
-	case s.Idle > 0:
-		text += fmt.Sprintf(", %d idle", s.Idle)
-	case s.Idle < 0:
-		text += ", how many are idle is not known"
-	}
-	switch {
-	case s.Collecting:
-		text += "; a garbage collection runs"
-	case !s.PhaseKnown:
-		text += "; whether a garbage collection runs is not known"
-	}
-	return text
 }
