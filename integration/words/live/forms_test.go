@@ -101,7 +101,7 @@ func inText(r row) row {
 }
 
 var (
-	textRow  = regexp.MustCompile(`(?m)^ +\d+  (?:context|cfi|frame-pointer|scan) +\S+ +0x([0-9a-f]+) +(.*)$`)
+	textRow  = regexp.MustCompile(`(?m)^ +(?:=>)?\d+  (?:context|cfi|frame-pointer|scan) +\S+ +0x([0-9a-f]+) +(.*)$`)
 	textMark = regexp.MustCompile(` \[(?:inlined|interrupted|tail call)\]$`)
 	gap      = regexp.MustCompile(`  +`)
 )
