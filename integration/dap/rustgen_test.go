@@ -210,7 +210,7 @@ func TestRustLeaves(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%v: %v\n%s", args, err, out)
 		}
-		c.program(t, p, exe, fmt.Sprintf("rustc %s, seed %d", mode, i), "-O"+strings.TrimPrefix(strings.Fields(mode)[0], "opt-level="))
+		c.program(t, p, exe, exe, fmt.Sprintf("rustc %s, seed %d", mode, i), "-O"+strings.TrimPrefix(strings.Fields(mode)[0], "opt-level="))
 	}
 	c.report(t)
 }

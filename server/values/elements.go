@@ -161,7 +161,7 @@ func (v *Value) atKey(key string) (*Value, error) {
 	if c == nil || !c.holdsElements() {
 		return nil, fmt.Errorf("%s has no keys", v.Type())
 	}
-	for i := range int64(min(c.count, maxNodes)) {
+	for i := range min(c.count, maxNodes) {
 		of := c.at(i)
 		if of.keyed {
 			k, err := c.eval(c.by.Key, c.places[i].in, c.places[i].index)
