@@ -56,6 +56,7 @@ func TestLongSymbols(t *testing.T) {
 }
 
 func checkLong(t *testing.T, million int) {
+	t.Helper()
 	number := strconv.Itoa(million - 20)
 	for name, symbol := range map[string]string{
 		"one name":         "_Z" + number + strings.Repeat("a", million-20) + "v",
