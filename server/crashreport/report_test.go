@@ -2,6 +2,7 @@ package crashreport
 
 import (
 	"bytes"
+	"errors"
 	"os"
 	"path/filepath"
 	"testing"
@@ -79,7 +80,7 @@ func TestStore(t *testing.T) {
 	if _, err := Write(o, "app", files); err != nil {
 		t.Error(err)
 	}
-	if _, err := Write(o, "app", files); err != ErrTooMany {
+	if _, err := Write(o, "app", files); !errors.Is(err, ErrTooMany) {
 		t.Errorf("a third one in a minute: %v", err)
 	}
 	if all, err := List(dir); err != nil || len(all) != 3 {

@@ -263,7 +263,7 @@ func (p survey) rows() (t *Table, alien bool) {
 		t.bits.set(in.off)
 		if in.flow == flowCall {
 			t.ends.set(in.off + int32(in.len))
-			if to, ok := (switches{p.program}).address(s.get(in.cmpA)); ok {
+			if to, ok := switches(p).address(s.get(in.cmpA)); ok {
 				t.Calls = append(t.Calls, to)
 			}
 		}
