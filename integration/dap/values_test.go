@@ -160,7 +160,7 @@ func (c *comparison) report(t *testing.T) {
 
 func isUnknown(text string) bool {
 	for _, s := range []string{"<", "no such frame", "optimized out", "No symbol", "Cannot access", "value has been", "There is no"} {
-		if strings.HasPrefix(text, s) || strings.Contains(text, "<optimized out>") || strings.Contains(text, "there is no variable") {
+		if strings.HasPrefix(text, s) || strings.Contains(text, "<optimized out>") || strings.Contains(text, "there is no variable") || strings.Contains(text, "has no member Some") {
 			return true
 		}
 	}
