@@ -294,7 +294,7 @@ func (l *lookup) in(scope *dwarfline.Entry, deeper int) error {
 // fits keeps an entry if it fits better than others.
 func (l *lookup) fits(e *dwarfline.Entry, s sort, full string, constant int) {
 	rank := l.rank(full)
-	if rank < 0 {
+	if rank < 0 || rank == loose && s == ofFunction { // a class's own functions have its name
 		return
 	}
 	score := rank<<4 | int(s)<<1
