@@ -63,7 +63,8 @@ func demangled(name string) string {
 		return name
 	}
 	shown = cpp(name)
-	if end := strings.IndexAny(name, ".@"); end > 0 && shown == name {
+	// An entry of a linkage table (@plt) is no function of that name: breakpoints at the name would be set there, too.
+	if end := strings.IndexAny(name, ".@"); end > 0 && shown == name && !strings.HasSuffix(name, "@plt") {
 		if whole := cpp(name[:end]); whole != name[:end] { // of a variable, of a clone that the library does not know, with a version
 			return whole
 		}

@@ -14,6 +14,7 @@ func TestSuffix(t *testing.T) {
 		"run.cold":                                 "run.cold",
 		"_start.part":                              "_start.part",
 		"_Z.a":                                     "_Z.a",
+		"_Z3runi@plt":                              "_Z3runi@plt",
 	} {
 		if got := Demangle(symbol); got != want {
 			t.Errorf("%s is %s, want %s", symbol, got, want)
