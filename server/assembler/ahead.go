@@ -1,6 +1,7 @@
 package assembler
 
 import (
+	"github.com/clewdbg/clew/internal/unwind/callsite"
 	"github.com/clewdbg/clew/internal/unwind/prologue"
 	"github.com/clewdbg/clew/internal/unwind/simulate"
 	"github.com/clewdbg/clew/unwind"
@@ -29,6 +30,10 @@ func (p *program) ahead(f *unwind.Frame) *aheadRow {
 	}
 	p.followed = aheadRow{pc: f.PC.Raw(), sp: sp, why: "the stack pointer is not known"}
 	if !known || p.aheadLeft <= 0 || p.wild(f) {
+		return &p.followed
+	}
+	if _, decoded := callsite.Before(p.target.Arch, nil, 0); !decoded {
+		p.followed.why = "calls of this architecture are not decoded" // R17
 		return &p.followed
 	}
 	if p.atEntry(f) {
