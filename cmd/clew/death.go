@@ -21,6 +21,9 @@ func (f *stackFlags) death(ctx context.Context, at *stop.Stopped, prepared *engi
 		if th, err := at.Current(); err == nil {
 			d = cause.OfThread(ctx, at, prepared, th, f.launched)
 		}
+		if d != nil && d.Crash != nil && d.Crash.Signal == "SIGTRAP" {
+			return nil // it has stopped by itself, at a breakpoint instruction of its own, and can go on
+		}
 	}
 	if d == nil || d.Crash == nil {
 		return nil
