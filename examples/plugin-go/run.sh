@@ -6,4 +6,4 @@ cat > "$dir/clew.json" <<END
 {"plugins": [{"name": "framechain", "path": "$dir/framechain", "sha256": "$(sha256sum "$dir/framechain" | cut -d' ' -f1)", "rank": 1}]}
 END
 clew plugins --clew-config "$dir/clew.json"
-clew stack --clew-config "$dir/clew.json" --strategies framechain --break froth -- "$PROGRAM" || [ $? = 3 ]
+clew stack --evidence --clew-config "$dir/clew.json" --strategies framechain --break froth -- "$PROGRAM" || [ $? = 3 ]

@@ -10,4 +10,4 @@ cat > "$dir/clew.json" <<END
               "sha256": "$(sha256sum "$dir/framechain-py" | cut -d' ' -f1)", "rank": 1}]}
 END
 clew plugins --clew-config "$dir/clew.json"
-clew stack --clew-config "$dir/clew.json" --strategies framechain-py --break froth -- "$PROGRAM" || [ $? = 3 ]
+clew stack --evidence --clew-config "$dir/clew.json" --strategies framechain-py --break froth -- "$PROGRAM" || [ $? = 3 ]

@@ -74,8 +74,8 @@ func fromDeath(r *report) (out []string) {
 		if r.Crash.Frame == nil && f.Function != "runtime.checkdead" && len(out) == 0 {
 			continue
 		}
-		if r.Crash.Frame == nil && f.Function == "runtime.stopm" {
-			break // how the thread came there is chance
+		if r.Crash.Frame == nil && len(out) > 0 {
+			break // which thread finds the deadlock is chance
 		}
 		line := f.Function
 		if i > 0 || f.Kind == stackjson.KindPC {

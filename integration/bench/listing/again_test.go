@@ -80,7 +80,7 @@ func TestEndsMeanwhile(t *testing.T) {
 // TestAgainRefuses: flags that do not go together are wrong usage.
 func TestAgainRefuses(t *testing.T) {
 	for _, flags := range []string{
-		"--pid 1 --count 3", "--pid 1 --count -3 --format pprof", "--pid 1 --watch 1s --format json", "--pid 1 --watch 1ns", "--pid 1 --interval 1s",
+		"--pid 1 --count 3", "--pid 1 --count -3 --format pprof", "--pid 1 --watch 1s --format cbf", "--pid 1 --watch 1ns", "--pid 1 --interval 1s",
 		"--pid 1 --goroutine 7 --watch 1s", "--pid 1 --watch 1s --interval 1s", "--pid 1 --watch 1s --group label", "--connect 127.0.0.1:1 --watch 1s",
 	} {
 		out, err := exec.Command(clewPath, append([]string{"stack"}, strings.Fields(flags)...)...).CombinedOutput()

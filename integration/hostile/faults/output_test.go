@@ -8,7 +8,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
 
 	"golang.org/x/sys/unix"
@@ -33,11 +32,10 @@ func TestReaderGone(t *testing.T) {
 			}
 			_ = r.pipe.Close()
 			r.wait()
-			status := r.cmd.ProcessState.Sys().(syscall.WaitStatus)
-			if !(status.Signaled() && status.Signal() == syscall.SIGPIPE) && status.ExitStatus() != 1 {
+			if r.cmd.ProcessState.ExitCode() != 0 {
 				t.Errorf("ended with %v", r.cmd.ProcessState)
 			}
-			if n := strings.Count(r.stderr.String(), "\n"); n > 1 {
+			if n := strings.Count(r.stderr.String(), "\n"); n > 0 {
 				t.Errorf("%d lines on stderr: %s", n, r.stderr.String())
 			}
 			r.gone(!attach)

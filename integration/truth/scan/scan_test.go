@@ -133,8 +133,9 @@ func TestScanPrecision(t *testing.T) {
 	t.Logf("alone and as the last resort: right, callers missed, no such frame, none found\n%s| all |%s%s", table.String(), sum[0].row(), sum[1].row())
 	for i, n := range sum {
 		frames := n.right + n.skipping + n.wrong
-		if frames < 50 || n.right*100 < precision*frames {
-			t.Errorf("by %s, %d of %d frames found by scanning are right; want %d%% of 50 or more", lists[i], n.right, frames, precision)
+		// As the last resort it is asked for few: the code shows the other callers.
+		if frames < []int{50, 10}[i] || n.right*100 < precision*frames {
+			t.Errorf("by %s, %d of %d frames found by scanning are right; want %d%% of more", lists[i], n.right, frames, precision)
 		}
 	}
 }
