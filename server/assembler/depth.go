@@ -137,10 +137,11 @@ const notePast = "C's frames between are lost: a panic has passed them, and C th
 
 // stepPast leaves a frame of cgocallback whose caller on the system stack is lost, as C was called again there by what a
 // panic has deferred. Above the frame on the goroutine's stack is where asmcgocall has left it: cgocallback has
-// pushed the saved program counter there (runtime/asm_amd64.s), and above it is asmcgocall's record.
+// pushed the saved program counter there (runtime/asm_amd64.s), and above it is asmcgocall's record. Without a panic the
+// way back through C was overwritten by a fault of the program's, and C's frames are still to come.
 func (g *goFrame) stepPast() goWay {
 	arch, was := g.target.Arch, g.frame.PC.Kind() == unwind.KindReturn
-	if arch != unwind.AMD64 || strings.TrimSuffix(g.fn.Name, ".abi0") != "runtime.cgocallback" || !was || !g.fn.HasSPDelta || g.left || !g.leftKnown {
+	if arch != unwind.AMD64 || strings.TrimSuffix(g.fn.Name, ".abi0") != "runtime.cgocallback" || !was || !g.fn.HasSPDelta || g.left || !g.leftKnown || !g.panics() {
 		return goWay{}
 	}
 	record := g.sp + uint64(g.fn.SPDelta) + 8 // of asmcgocall
@@ -155,4 +156,16 @@ func (g *goFrame) stepPast() goWay {
 	g.step.Caller.Set(arch.SP(), record+16)
 	g.step.Caller.Set(arch.FP(), fp)
 	return goWay{candidate: candidate{step: g.step, entered: true}, past: true}
+}
+
+// runsDeferred are the functions of the runtime that run what a goroutine has deferred, also beyond C's frames.
+var runsDeferred = map[string]bool{"runtime.gopanic": true, "runtime.Goexit": true}
+
+// panics reports whether what a panic has deferred, or the goroutine's end, runs in a frame that the goroutine's stack
+// has below this one, and that was not guessed.
+func (g *goFrame) panics() bool {
+	return slices.ContainsFunc(g.walked, func(f unwind.Frame) bool {
+		fn := g.functionOf(&f)
+		return f.Segment == g.frame.Segment && f.Trust > unwind.TrustScan && fn.known && fn.Go && runsDeferred[fn.Name]
+	})
 }

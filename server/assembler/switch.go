@@ -61,6 +61,7 @@ type goFrame struct {
 	way       goSwitch
 	sp        uint64
 	scheduled bool // the scheduler was called since
+	walked    []unwind.Frame
 	// left: the frame lies on another stack than a goroutine's.
 	left, leftKnown bool
 	step            *unwind.Step // the last that was made
@@ -98,7 +99,7 @@ func (w *walker) leaveGo(_ context.Context) outcome {
 	}
 	g := &w.room.goFrame
 	*g = goFrame{program: w.code, thread: w.thread, stacks: &w.stacks, frame: f, fn: &fn.Function, way: fn.switchKind(),
-		scheduled: w.carried.scheduled, step: &w.room.step}
+		scheduled: w.carried.scheduled, walked: w.stack.Frames, step: &w.room.step}
 	g.sp, _ = f.Registers.SP(w.target.Arch)
 	g.left, g.leftKnown = w.stacks.leftGoroutine(w.thread, f)
 	for _, leave := range goWays {

@@ -3,6 +3,7 @@ package assembler
 import (
 	"context"
 	"encoding/binary"
+	"maps"
 	"strings"
 	"testing"
 
@@ -339,30 +340,44 @@ func TestPassedLR(t *testing.T) {
 }
 
 // TestPanicThroughC: a panic has passed C's frames, and what it has deferred has called C again, which runs where they
-// were. The goroutine's outer frames are still there, and the stack has no known end.
+// were. The goroutine's outer frames are still there, and the stack has no known end. Without a panic only damage explains
+// that the way back is lost, and C's frames are not left out.
 func TestPanicThroughC(t *testing.T) {
+	const panicPC, backPC = 0x505000 + 20, 0x507000 + 20
+	code := maps.Clone(synthetic)
+	code[0x507000] = Function{Name: "runtime.cgocallbackg", Exact: true, Go: true, SPDelta: 24, HasSPDelta: true}
 	system, err := stackasm.New(unwind.AMD64, 0x6100_0000).Mark("record").Pad(64).Assemble() // nothing is left
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, called := range map[string]uint64{"asmcgocall": 0x502000, "another function": 0x504000} {
+	for name, c := range map[string]struct {
+		called uint64 // by the call before the return address above cgocallback's frame
+		inner  string // the function that was innermost on the goroutine's stack
+		past   bool
+	}{
+		"a panic":          {0x502000, "runtime.gopanic", true},
+		"Goexit":           {0x502000, "runtime.Goexit", true},
+		"no panic":         {0x502000, "main.callback", false},
+		"another function": {0x504000, "runtime.gopanic", false},
+	} {
+		code[0x505000] = Function{Name: c.inner, Exact: true, Go: true, SPDelta: 24, HasSPDelta: true}
 		goroutine := stackasm.New(unwind.AMD64, 0x6000_0000)
-		goroutine.Pad(64).Mark("callback").Pad(32).Word(asmPC).Mark("asm").Ref("call").Word(goCallPC).Pad(16).Mark("call").Word(0).Word(exitPC).Pad(64)
+		goroutine.Pad(64).Mark("panic").Pad(16).Word(system.Addr("record"), backPC).Pad(16).Word(system.Addr("record"), cbPC).Mark("callback").Pad(32).Word(asmPC).Mark("asm").Ref("call").Word(goCallPC).Pad(16).Mark("call").Word(0).Word(exitPC).Pad(64)
 		um, err := goroutine.Assemble()
 		if err != nil {
 			t.Fatal(err)
 		}
 		tg := target(memories(system, um))
-		tg.Code = calling{synthetic, map[uint64]uint64{goCallPC: called, exitPC: 0x501000}}
-		th := thread(cbPC, um.Addr("callback"), system.Addr("record"), system.Segment(unwind.SegmentG0), um.Segment(unwind.SegmentGoroutine))
+		tg.Code = calling{code, map[uint64]uint64{backPC: 0x505000, cbPC: 0x507000, goCallPC: c.called, exitPC: 0x501000}}
+		th := thread(panicPC, um.Addr("panic"), system.Addr("record"), system.Segment(unwind.SegmentG0), um.Segment(unwind.SegmentGoroutine))
 		th.FirstPC, th.Saved = unwind.KindReturn, &unwind.Saved{G: switchG}
 		s := with().Stack(context.Background(), tg, th, Options{})
-		if called != 0x502000 {
-			equal(t, name, pcs(s), []uint64{cbPC})
+		if !c.past {
+			equal(t, name, pcs(s), []uint64{panicPC, backPC, cbPC})
 			continue
 		}
-		equal(t, name, pcs(s), []uint64{cbPC, goCallPC, exitPC})
-		if s.Frames[1].Trust != unwind.TrustScan || s.Frames[2].Trust != unwind.TrustCFI || s.Stop != unwind.Truncated || !strings.Contains(s.Reason, "guessed") {
+		equal(t, name, pcs(s), []uint64{panicPC, backPC, cbPC, goCallPC, exitPC})
+		if s.Frames[3].Trust != unwind.TrustScan || s.Frames[4].Trust != unwind.TrustCFI || s.Stop != unwind.Truncated || !strings.Contains(s.Reason, "guessed") {
 			t.Errorf("%v, %s: %s", trusts(s), s.Stop, s.Reason)
 		}
 	}
