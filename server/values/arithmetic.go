@@ -448,6 +448,9 @@ func (e *evaluator) isType(name string) bool {
 		return false
 	}
 	if e.object != nil {
+		if isOwnType(name) {
+			return true
+		}
 		if v, err := memberOf(e.object, name); v != nil && err == nil {
 			return false
 		}
@@ -463,6 +466,9 @@ func (e *evaluator) isType(name string) bool {
 func (e *evaluator) find(name string) (*types.Type, error) {
 	if t, ok := e.known[name]; ok {
 		return t, nil
+	}
+	if e.object != nil && isOwnType(name) {
+		return nil, nil
 	}
 	if t, ok := builtin[name]; ok {
 		return t, nil

@@ -229,6 +229,12 @@ func (c *container) element(u *types.Type) (err error) {
 // maxParameters bounds the template parameters that expressions name as T0, T1 and so on.
 const maxParameters = 4
 
+// isOwnType says whether a name is one of the types that formatters' expressions have of their own, T and T0 and so on, known or not: the
+// program's of that name is never meant.
+func isOwnType(name string) bool {
+	return name == "T" || len(name) == 2 && name[0] == 'T' && name[1] >= '0' && name[1] < '0'+maxParameters
+}
+
 // contiguous reads where elements lie one behind the other.
 func (c *container) contiguous() error {
 	v, f := c.value, c.by
@@ -397,7 +403,10 @@ func (c *container) optional(u *types.Type) error {
 		if symbol, behind, ok := c.value.frame.nameAt(at); ok && behind == 0 {
 			name = f.TypeIn(symbol)
 		}
-		e := evaluator{frame: c.value.frame, known: c.known, exact: true}
+		if name == "" {
+			return errGarbage // the symbol is another formatter's
+		}
+		e := evaluator{frame: c.value.frame, exact: true} // the program's T, not the formatter's
 		if c.of, err = e.find(name); err != nil || c.of == nil {
 			return errors.Join(err, errGarbage)
 		}

@@ -243,8 +243,11 @@ func (l *lookup) everywhere(f *Frame, but *dwarfline.Entry) error {
 	return nil
 }
 
-// in searches a scope.
+// in searches a scope. No name finds nothing, not what has none.
 func (l *lookup) in(scope *dwarfline.Entry, deeper int) error {
+	if l.own == "" {
+		return nil
+	}
 	children, _, err := scope.Children(maxEntries)
 	if err != nil {
 		return err

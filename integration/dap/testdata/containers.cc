@@ -118,7 +118,13 @@ template <class T> __attribute__((noinline)) void hold() {
 int negate(int n) { return -n; }
 struct Empty {};
 
+// Formatters have types of their own of these names, and an enumeration without a name is not what a symbol without a type is about.
+struct T { long a, b, c, d; };
+struct T0 { int e; };
+enum { nameless = 1 };
+
 __attribute__((noinline)) void others() {
+	int unnamed = nameless;
 	std::vector<bool> bits, some, lots;
 	for (int i = 0; i < 130; i++) lots.push_back(i % 3 == 0);
 	some = {true, false, true};
@@ -127,7 +133,7 @@ __attribute__((noinline)) void others() {
 	std::tuple<int, string, double> triple = {1, "two", 3.5};
 	std::tuple<> nothing;
 	std::tuple<Empty, int> withEmpty = {Empty(), 4};
-	std::any a0, a1 = 5, a2 = string("any"), a3 = 2.5;
+	std::any a0, a1 = 5, a2 = string("any"), a3 = 2.5, a4 = T{1, 2, 3, 4}, a5 = T0{7};
 	std::function<int(int)> f0, f1 = negate;
 	std::chrono::milliseconds ms(1500);
 	std::chrono::seconds s(-3);
@@ -158,6 +164,7 @@ __attribute__((noinline)) void others() {
 	one("withEmpty", "{{}, 4}");
 #endif
 	one("a0", a0.has_value() ? "" : "none"), one("a1", "some " + text(std::any_cast<int>(a1))), one("a2", "some " + text(std::any_cast<string>(a2))), one("a3", "some " + text(std::any_cast<double>(a3)));
+	one("a4", "some {a = 1, b = 2, c = 3, d = 4}"), one("a5", "some {e = 7}");
 	one("f0", f0 ? "" : "none");
 	one("ms", text(long(ms.count())) + "ms"), one("s", text(long(s.count())) + "s"), one("ns", text(long(ns.count())) + "ns"), one("h", text(long(h.count())) + "h"), one("path", text(path.string()));
 	one("*shared.get()", text(*shared)), one("*weak.get()", text(*weak.lock())), one("unique->b", text(unique->b)), one("*unique.get()", text(*unique)), one("gone.get()", gone ? "" : "0x0"), one("atom", text(atom.load()));
