@@ -80,7 +80,7 @@ func run(args []string) int {
 	return code
 }
 
-// readerGone says that a command has ended because nobody reads what it writes any more: "clew stack --pid 4711 | head" is no failure.
+// readerGone reports whether the reader of a command's output has closed it: "clew stack --pid 4711 | head" is no failure.
 func readerGone(err error) bool {
 	return err != nil && (errors.Is(err, syscall.EPIPE) || strings.Contains(err.Error(), "write "+os.Stdout.Name()+": "+syscall.EPIPE.Error()))
 }

@@ -18,7 +18,7 @@ type aheadRow struct {
 	// proven: over branches and calls alone that come back; else a call has to speak for it. guessed: the code leads to
 	// jumps only, which may leave the function.
 	proven, guessed bool
-	why             string // there is none
+	why             string // why there is no row
 }
 
 // ahead is the rule of a frame by the code in front of it, up to the return: where nothing tells where its function

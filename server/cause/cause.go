@@ -70,7 +70,7 @@ var ends = map[string]bool{"runtime.fatalpanic": true, "runtime.fatalthrow": tru
 // writes is where a thread of Go's runtime waits for a write to end, by the way to it.
 const writes = "runtime.write1"
 
-// OfWriter finds the thread that writes Go's text of a crash, of a program that waits for the write to end; nil if there is none.
+// OfWriter finds the thread that is writing Go's crash text; nil if no thread is.
 func OfWriter(ctx context.Context, at *stop.Stopped, prepared *engine.Prepared, pid int) (*Death, error) {
 	threads, err := at.Threads()
 	if err != nil {
